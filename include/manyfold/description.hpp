@@ -1,0 +1,42 @@
+#pragma once
+// What a model says of itself at run time: names, units, defaults. Host side only.
+#include <string>
+#include <vector>
+
+namespace manyfold {
+
+struct VariableDescription {
+  std::string name;
+  std::string unit;         ///< UDUNITS spelling, "1" when dimensionless
+  std::string description;  ///< becomes `long_name` in result files
+  double initial = 0.0;     ///< default initial value
+  bool algebraic = false;   ///< its derivative does not appear in the equations
+};
+
+struct ParameterDescription {
+  std::string name;
+  std::string unit;
+  std::string description;
+  double value = 0.0;  ///< default value
+};
+
+/// An integer that shapes the equations (for instance a number of grid points); fixed when the model is compiled.
+struct StructuralParameter {
+  std::string name;  ///< empty: the model has none
+  int value = 0;     ///< the value this description was made for
+  int minimum = 0;
+  int maximum = 0;
+};
+
+struct ModelDescription {
+  std::string name;
+  std::string description;
+  std::string time_unit = "s";
+  std::vector<VariableDescription> variables;
+  std::vector<ParameterDescription> parameters;
+  StructuralParameter structural;
+  double t_begin = 0.0;  ///< default time span
+  double t_end = 1.0;
+};
+
+}  // namespace manyfold

@@ -1,0 +1,22 @@
+#pragma once
+// What a user asks of the integrator; the same for every instance of an ensemble.
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace manyfold {
+
+struct SolverOptions {
+  std::string method = "radau5";       ///< a name that `manyfold info` lists
+  double rtol = 1e-6;                  ///< relative tolerance, > 0
+  std::vector<double> atol = {1e-9};   ///< absolute tolerance: one for all variables, or one each; >= 0
+  std::string backend = "auto";        ///< auto | cpu | cuda
+  std::string precision = "float64";   ///< float64 | float32 | mixed
+  int threads = 0;                     ///< worker threads; 0: one per processor
+  std::int64_t max_steps = 1'000'000;  ///< step attempts per instance before it ends with `max_steps`
+  double first_step = 0.0;             ///< |h| of the first step in the model's time unit; 0: chosen from y and y'
+  double max_step = std::numeric_limits<double>::infinity();  ///< largest |h|
+};
+
+}  // namespace manyfold

@@ -1,0 +1,286 @@
+#pragma once
+// Consistent initial conditions for index-1 systems: given the differential variables, find algebraic variables and y'
+// with F(t, y, y') = 0. Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), the problem IDACalcIC calls YA_YDP;
+// damping by the natural monotonicity test, Deuflhard, Newton Methods for Nonlinear Problems, section 3.3.
+#include "error_norm.hpp"
+#include "linalg/factors.hpp"
+#include "linearisation.hpp"
+
+namespace manyfold {
+
+template <class Real>
+struct InitialPoint {
+  MaskOf<Real> consistent;
+  MaskOf<Real> singular;  ///< a matrix of the search was singular
+  Real residual_norm;     ///< max-norm of F where the search failed, else 0
+  Real first_step;        ///< |h| that suits y and y'
+};
+
+template <class System, class Real>
+class InitialConditions {
+ public:
+  using Mask = MaskOf<Real>;
+  static constexpr int n = System::n;
+
+  /// Makes (y, dy) consistent at t in every lane. `span`: t_end - t, which bounds the first step.
+  MANYFOLD_INLINE InitialPoint<Real> solve(const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                                           const Real (&p)[System::constants_size], const Tolerances<n>& tolerances) {
+    InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(0.0)};
+    Real weight[n];
+    error_weights(tolerances, y, weight);
+    for (int i = 0; i < n; ++i) dy[i] = Real(0.0);
+    if constexpr (System::singular_mass_matrix()) {
+      slide(t, span, y, dy, p, weight, result);
+    } else {
+      search(t, y, dy, p, weight, result);
+    }
+    error_weights(tolerances, y, weight);
+    result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
+    if constexpr (!System::singular_mass_matrix() && has_algebraic())
+      differentiate_algebraic(t, y, dy, p, weight, result);
+
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    Real largest(0.0);
+    for (int i = 0; i < n; ++i) largest = max(largest, abs(F[i]));
+    for (int i = 0; i < n; ++i) largest = select(is_finite(F[i]), largest, F[i]);
+    result.residual_norm = select(result.consistent, Real(0.0), largest);
+    return result;
+  }
+
+ private:
+  static constexpr double first_step_fraction = 0.01;
+  /// Length of the auxiliary implicit Euler steps relative to the first step.
+  static constexpr double euler_fraction = 1e-3;
+  /// A correction below this part of the tolerance is the last: the error after it is far smaller still.
+  static constexpr double small_correction = 1e-3;
+  static constexpr int most_iterations = 30;
+  /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
+  static constexpr int most_slope_iterations = 12;
+
+  /// Is the unknown of column i the variable itself (its derivative stands in no equation) rather than y'_i?
+  static constexpr bool solves_for_value(int i) {
+    for (int row = 0; row < n; ++row) {
+      if (System::pattern_dy.contains(row, i)) return false;
+    }
+    return true;
+  }
+  static constexpr bool has_algebraic() {
+    for (int i = 0; i < n; ++i) {
+      if (solves_for_value(i)) return true;
+    }
+    return false;
+  }
+
+  /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' or of F_y.
+  static constexpr Pattern<n> search_pattern() {
+    Pattern<n> result;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) {
+        const bool entry = solves_for_value(j) ? System::pattern_y.contains(i, j) : System::pattern_dy.contains(i, j);
+        if (entry) result.insert(i, j);
+      }
+    }
+    return result;
+  }
+  using SearchFactors = Factors<Real, n, search_pattern(), System::pattern_dy>;
+  using EulerFactors = Factors<Real, n, System::pattern_y | System::pattern_dy, System::pattern_dy>;
+
+  /// 1 / (|y'| / |y|), both in the error norm, within the span.
+  static MANYFOLD_INLINE Real characteristic_time(const Real (&y)[n], const Real (&dy)[n], const Real (&weight)[n],
+                                                  const Real& span) {
+    const Real size = weighted_norm(y, weight);
+    const Real speed = weighted_norm(dy, weight);
+    const Real longest = Real(0.1) * abs(span);
+    const Real time = size / speed;
+    // At rest, or at zero, the span is all there is to go by.
+    return select(time > Real(0.0), min(time, longest), select(speed > Real(0.0), Real(1e-4) * longest, longest));
+  }
+
+  /// Damped Newton iteration for y_i (algebraic) and y'_i (differential).
+  MANYFOLD_INLINE void search(const Real& t, Real (&y)[n], Real (&dy)[n], const Real (&p)[System::constants_size],
+                              const Real (&weight)[n], InitialPoint<Real>& result) {
+    constexpr auto entries = entries_of<search_pattern().size()>(search_pattern());
+    Mask searching(true);
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
+      Real by_y[System::nonzeros_y];
+      Real by_dy[System::nonzeros_dy];
+      System::jacobian(t, y, dy, p, by_y, by_dy);
+      const Mask solvable = search_factors_.template factor<false>(searching, [&](auto k) {
+        const int i = entry_row(k);
+        const int j = entry_column(k);
+        return solves_for_value(j) ? by_y[System::entries_y.slot(i, j)] : by_dy[System::entries_dy.slot(i, j)];
+      });
+      result.singular = result.singular | (searching & !solvable);
+      searching = searching & solvable;
+
+      Real delta[n];
+      for (int i = 0; i < n; ++i) delta[i] = F[i];
+      search_factors_.solve(delta);
+      const Real size = correction_size(delta, dy, weight);
+      // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
+      const Mask small = searching & (size <= Real(small_correction)) &
+                         (slope_change(delta, dy) <= Real(1e-6) | Mask(iteration >= most_slope_iterations));
+
+      Real damping(1.0);
+      Mask improving = searching;
+      Real trial_y[n];
+      Real trial_dy[n];
+      Real trial_F[n];
+      while (any(improving)) {
+        for (int i = 0; i < n; ++i) {
+          trial_y[i] = solves_for_value(i) ? y[i] - damping * delta[i] : y[i];
+          trial_dy[i] = solves_for_value(i) ? dy[i] : dy[i] - damping * delta[i];
+        }
+        System::residual(t, trial_y, trial_dy, p, trial_F);
+        Real simplified[n];
+        for (int i = 0; i < n; ++i) simplified[i] = trial_F[i];
+        search_factors_.solve(simplified);
+        const Real next_size = correction_size(simplified, dy, weight);
+        const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
+        for (int i = 0; i < n; ++i) {
+          y[i] = select(accept, trial_y[i], y[i]);
+          dy[i] = select(accept, trial_dy[i], dy[i]);
+          F[i] = select(accept, trial_F[i], F[i]);
+        }
+        improving = improving & !accept;
+        damping = select(improving, Real(0.5) * damping, damping);
+        const Mask hopeless = improving & (damping < Real(1e-6));
+        searching = searching & !hopeless;
+        improving = improving & !hopeless;
+        result.consistent = result.consistent & !hopeless;
+      }
+      Mask finite(true);
+      for (int i = 0; i < n; ++i) finite = finite & is_finite(F[i]);
+      result.consistent = result.consistent & (finite | !small);
+      searching = searching & !small;
+    }
+    result.consistent = result.consistent & !searching & !result.singular;
+  }
+
+  /// Corrections of variables in the error norm, those of derivatives relative to the derivatives.
+  static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&dy)[n], const Real (&weight)[n]) {
+    Real sum(0.0);
+    for (int i = 0; i < n; ++i) {
+      if (solves_for_value(i)) sum += square(delta[i] * weight[i]);
+    }
+    return sqrt(sum * Real(1.0 / n)) + slope_change(delta, dy);
+  }
+
+  /// Largest relative change of a derivative. The mass-matrix form is linear in them: there is nothing to wait for.
+  static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&dy)[n]) {
+    Real largest(0.0);
+    if constexpr (!System::mass_form) {
+      for (int i = 0; i < n; ++i) {
+        if (solves_for_value(i)) continue;
+        const Real scale = max(abs(dy[i]), abs(dy[i] - delta[i]));
+        largest = max(largest, select(delta[i] == Real(0.0), Real(0.0), abs(delta[i]) / scale));
+      }
+    }
+    return largest;
+  }
+
+  /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0.
+  /// Returns the lanes in which Newton's method converged.
+  MANYFOLD_INLINE Mask euler_step(const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
+                                  const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular) {
+    const Real shift = Real(1.0) / h;
+    Mask searching(true);
+    Mask converged(false);
+    for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
+      Real trial[n];
+      for (int i = 0; i < n; ++i) trial[i] = y[i] + h * v[i];
+      Linearisation<System, Real> matrices;
+      struct {
+        const Real& t;
+        const Real (&y)[n];
+        const Real (&dy)[n];
+        const Real (&p)[System::constants_size];
+      } const point{t + h, trial, v, p};
+      matrices.template evaluate<false>(searching, point);
+      const Mask solvable = euler_factors_.template factor<false>(
+          searching, [&](auto k) { return matrices.template shifted<Real>(k, shift); });
+      singular = singular | (searching & !solvable);
+      searching = searching & solvable;
+      Real delta[n];
+      System::residual(t + h, trial, v, p, delta);
+      euler_factors_.solve(delta);
+      const Real size = weighted_norm(delta, weight);
+      for (int i = 0; i < n; ++i) v[i] = select(searching, v[i] - delta[i] * shift, v[i]);
+      const Mask done = searching & (size <= Real(small_correction));
+      converged = converged | done;
+      searching = searching & !done & is_finite(size);
+    }
+    return converged;
+  }
+
+  /// Derivatives of the algebraic variables: of a short implicit Euler step, for they stand in no equation.
+  MANYFOLD_INLINE void differentiate_algebraic(const Real& t, const Real (&y)[n], Real (&dy)[n],
+                                               const Real (&p)[System::constants_size], const Real (&weight)[n],
+                                               const InitialPoint<Real>& point) {
+    Real v[n];
+    for (int i = 0; i < n; ++i) v[i] = dy[i];
+    Mask singular(false);
+    const Real h = point.first_step * Real(euler_fraction);
+    const Mask converged = euler_step(t, h, y, v, p, weight, singular);
+    for (int i = 0; i < n; ++i) {
+      if (solves_for_value(i)) dy[i] = select(converged & is_finite(v[i]), v[i], Real(0.0));
+    }
+  }
+
+  /// For mass matrices that are singular in combinations of variables: short implicit Euler steps land on the
+  /// constraints and keep the differential combinations; their line is followed back to t.
+  MANYFOLD_INLINE void slide(const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                             const Real (&p)[System::constants_size], const Real (&weight)[n],
+                             InitialPoint<Real>& result) {
+    // The first round finds the time scale, the second has steps that suit it.
+    Real h = abs(span) * Real(1e-10);
+    Mask converged(true);
+    for (int round = 0; round < 2; ++round) {
+      Real v[n];
+      for (int i = 0; i < n; ++i) v[i] = dy[i];
+      converged = converged & euler_step(t, h, y, v, p, weight, result.singular);
+      Real landed[n];
+      for (int i = 0; i < n; ++i) landed[i] = y[i] + h * v[i];
+      converged = converged & euler_step(t + h, h, landed, v, p, weight, result.singular);
+      for (int i = 0; i < n; ++i) {
+        y[i] = select(converged, landed[i] - h * v[i], y[i]);
+        dy[i] = select(converged, v[i], dy[i]);
+      }
+      if (round == 0) h = Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span);
+    }
+    // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
+    Linearisation<System, Real> matrices;
+    struct {
+      const Real& t;
+      const Real (&y)[n];
+      const Real (&dy)[n];
+      const Real (&p)[System::constants_size];
+    } const at{t, y, dy, p};
+    matrices.template evaluate<false>(converged, at);
+    const Real shift = Real(1.0) / h;
+    const Mask solvable = euler_factors_.template factor<false>(
+        converged, [&](auto k) { return matrices.template shifted<Real>(k, shift); });
+    Real delta[n];
+    System::residual(t, y, dy, p, delta);
+    euler_factors_.solve(delta);
+    for (int i = 0; i < n; ++i) dy[i] = select(solvable, dy[i] - delta[i] * shift, dy[i]);
+    result.consistent = converged;
+  }
+
+  static constexpr MANYFOLD_INLINE int entry_row(int k) {
+    constexpr auto entries = entries_of<search_pattern().size()>(search_pattern());
+    return entries.row[k];
+  }
+  static constexpr MANYFOLD_INLINE int entry_column(int k) {
+    constexpr auto entries = entries_of<search_pattern().size()>(search_pattern());
+    return entries.column[k];
+  }
+
+  SearchFactors search_factors_;
+  EulerFactors euler_factors_;
+};
+
+}  // namespace manyfold

@@ -1,0 +1,245 @@
+#pragma once
+// The integrator of one pack: every tick is one step attempt of every live lane.
+#include <manyfold/status.hpp>
+
+#include "initial_conditions.hpp"
+#include "step_control.hpp"
+
+namespace manyfold {
+
+/// Settings that all instances share.
+template <int n>
+struct IntegratorOptions {
+  Tolerances<n> tolerances;  ///< of the error test
+  double newton_tolerance;   ///< error of the stages relative to the tolerance
+  double max_steps;          ///< step attempts per instance
+  double first_step;         ///< 0: chosen from the initial values
+  double max_step;
+  double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
+};
+
+/// Instances of a pack that are ready to be integrated: consistent, with a first step.
+template <class System, class Real>
+struct InitialLanes {
+  Real t;
+  Real t_end;
+  Real y[System::n];
+  Real dy[System::n];
+  Real p[System::constants_size];
+  Real first_step;
+  Real status;  ///< of lanes whose initial conditions failed, else `running`
+  Real residual_norm;
+};
+
+template <class Method>
+class Integrator {
+ public:
+  using System = typename Method::System;
+  using Real = typename Method::Real;
+  using Mask = MaskOf<Real>;
+  using Lanes = LaneTraits<Real>;
+  using State = typename Method::State;
+  using Initial = InitialLanes<System, Real>;
+  static constexpr int n = System::n;
+  /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
+  static constexpr double running = -1.0;
+
+  explicit MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options) : options_(options) {
+    status_ = Real(static_cast<double>(Status::cancelled));
+    // Idle lanes run along on harmless numbers.
+    state_.t = t_end_ = state_.contraction = Real(0.0);
+    state_.h = state_.path.h = Real(1.0);
+    for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
+    for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
+    state_.path.start(Real(1.0), state_.dy);
+  }
+
+  /// Makes instances ready: `lanes` comes with t, t_end, y and the parameters proper in p. All lanes of the pack at
+  /// once, before they are needed, so that refilling a lane later costs the others nothing.
+  static MANYFOLD_NOINLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
+    System::derive(lanes.p);
+    InitialConditions<System, Real> conditions;
+    const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
+    lanes.first_step = point.first_step;
+    lanes.residual_norm = point.residual_norm;
+    lanes.status =
+        select(point.consistent, Real(running),
+               select(point.singular, code(Status::singular_jacobian), code(Status::inconsistent_initial_conditions)));
+  }
+
+  /// Puts instance `from` of `lanes` into lane `lane`.
+  MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
+    const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
+    const auto put = [&](Real& to, double value) { Lanes::set(to, lane, value); };
+    copy(state_.t, lanes.t);
+    copy(t_end_, lanes.t_end);
+    for (int i = 0; i < n; ++i) {
+      copy(state_.y[i], lanes.y[i]);
+      copy(state_.dy[i], lanes.dy[i]);
+    }
+    for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
+    copy(status_, lanes.status);
+    const double t = Lanes::get(lanes.t, from);
+    const double span = Lanes::get(lanes.t_end, from) - t;
+    double h = options_.first_step > 0.0 ? options_.first_step : Lanes::get(lanes.first_step, from);
+    if (options_.fixed_step > 0.0) h = options_.fixed_step;
+    h = min(h, options_.max_step);
+    if (span < 0.0) h = -h;
+    put(state_.h, h);
+    put(state_.contraction, 1.0);
+    put(state_.path.h, h);
+    for (int i = 0; i < n; ++i) {
+      put(state_.path.coefficient[0][i], h * Lanes::get(lanes.dy[i], from));
+      for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], 0.0);
+      put(state_.weight[i],
+          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(Lanes::get(lanes.y[i], from))));
+    }
+    put(history_.h, 0.0);
+    put(history_.error, 1.0);
+    put(stale_, 1.0);
+    put(after_failure_, 1.0);
+    put(failures_, 0.0);
+    put(failure_, static_cast<double>(Status::step_too_small));
+    for (Real* counter : {&accepted_, &rejected_, &newton_failures_, &work_.newton_iterations, &work_.residuals,
+                          &work_.jacobians, &work_.factorizations, &work_.solves}) {
+      put(*counter, 0.0);
+    }
+    // Nothing to do where the span is empty.
+    if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
+  }
+
+  MANYFOLD_INLINE Mask live() const { return status_ == Real(running); }
+
+  /// One step attempt of every live lane; returns the lanes whose attempt was accepted.
+  MANYFOLD_INLINE Mask tick() {
+    const Mask lanes = live();
+    // The last step is stretched by up to one percent rather than leave a crumb.
+    const Real remaining = t_end_ - state_.t;
+    const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
+    const Real h = select(last, remaining, state_.h);
+
+    const Mask cautious = after_failure_ != Real(0.0);
+    const StepAttempt<Real> attempt =
+        method_.attempt(lanes, stale_ != Real(0.0), cautious, state_, h, options_.newton_tolerance, work_);
+    const Mask fixed(options_.fixed_step > 0.0);
+    const Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
+    const Mask rejected = lanes & attempt.converged & !accepted;
+    const Mask failed = lanes & !attempt.converged;
+
+    method_.commit(accepted, state_, h);
+    state_.t = select(accepted, select(last, t_end_, state_.t + h), state_.t);
+    choose_next_step(attempt, h, accepted, rejected, failed);
+
+    count_work(accepted_, accepted, Real(1.0));
+    count_work(rejected_, rejected, Real(1.0));
+    count_work(newton_failures_, failed, Real(1.0));
+    const Mask arrived = accepted & last;
+    status_ = select(arrived, code(Status::success), status_);
+    if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
+    const Mask exhausted = live() & lanes & (accepted_ + rejected_ + newton_failures_ >= Real(options_.max_steps));
+    status_ = select(exhausted, code(Status::max_steps), status_);
+    for (int i = 0; i < n; ++i) {
+      const Real weight =
+          Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
+      state_.weight[i] = select(accepted, weight, state_.weight[i]);
+    }
+    return accepted;
+  }
+
+  MANYFOLD_INLINE const Real& t() const { return state_.t; }
+  MANYFOLD_INLINE const Real& y(int i) const { return state_.y[i]; }
+  MANYFOLD_INLINE const Real& dy(int i) const { return state_.dy[i]; }
+  MANYFOLD_INLINE const Real& h_accepted() const { return state_.path.h; }
+  MANYFOLD_INLINE Status status(int lane) const {
+    return static_cast<Status>(static_cast<int>(Lanes::get(status_, lane)));
+  }
+
+  /// Variable i at a time of the last accepted step.
+  MANYFOLD_INLINE Real dense(int i, const Real& time) const {
+    return state_.y[i] + state_.path.increment(i, (time - state_.t) / state_.path.h);
+  }
+
+  MANYFOLD_INLINE Counters counters(int lane) const {
+    const auto number = [lane](const Real& counter) { return static_cast<std::int64_t>(Lanes::get(counter, lane)); };
+    Counters result;
+    result.steps = number(accepted_);
+    result.rejected = number(rejected_);
+    result.newton_failures = number(newton_failures_);
+    result.newton_iterations = number(work_.newton_iterations);
+    result.residuals = number(work_.residuals);
+    result.jacobians = number(work_.jacobians);
+    result.factorizations = number(work_.factorizations);
+    result.solves = number(work_.solves);
+    return result;
+  }
+
+  /// Ends lane `lane` early.
+  MANYFOLD_INLINE void cancel(int lane) { Lanes::set(status_, lane, static_cast<double>(Status::cancelled)); }
+
+ private:
+  /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
+  static constexpr double most_failures = 40.0;
+  /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
+  static constexpr double rate_to_keep = 1e-3;
+
+  static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
+  MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
+                                        const Mask& rejected, const Mask& failed) {
+    if (options_.fixed_step > 0.0) {
+      if (any(failed)) state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
+      return;
+    }
+    const Real safety = safety_factor(attempt.iterations, Method::most_newton_iterations);
+    Real next = next_step<Method::Tableau::error_order>(h, attempt.error, safety, history_, accepted);
+    // An error that is not finite says nothing but that the step was too long.
+    next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
+    // No growth right after a rejection; h grows again once a step has been accepted.
+    next = select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)) & (abs(next) > abs(h)), h, next);
+    if constexpr (Method::keeps) {
+      const Real growth = next / h;
+      const Mask keep = accepted & (attempt.rate <= Real(rate_to_keep)) & (growth >= Real(1.0)) &
+                        (growth <= Real(StepLimits::keep_below));
+      next = select(keep, h, next);
+      stale_ = select(accepted, select(attempt.rate <= Real(rate_to_keep), Real(0.0), Real(1.0)), stale_);
+      stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
+    }
+    const Real longest(options_.max_step);
+    next = select(abs(next) > longest, select(next < Real(0.0), -longest, longest), next);
+    state_.h = select(accepted | rejected, next, state_.h);
+    state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
+    history_.h = select(accepted, h, history_.h);
+    history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
+    after_failure_ = select(accepted, Real(0.0), select(rejected | failed, Real(1.0), after_failure_));
+    failures_ = select(accepted, Real(0.0), failures_);
+  }
+
+  /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on.
+  MANYFOLD_NOINLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
+    failures_ += select(rejected | failed, Real(1.0), Real(0.0));
+    const Real reason = select(attempt.singular, code(Status::singular_jacobian),
+                               select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
+    failure_ = select(failed, reason, select(rejected, code(Status::step_too_small), failure_));
+    // Ten units in the last place of t: below, t + h is hardly a later time.
+    const Real smallest = abs(state_.t) * Real(2.2e-15);
+    const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
+    status_ = select(hopeless & live(), failure_, status_);
+  }
+
+  IntegratorOptions<n> options_;
+  Method method_;
+  State state_;
+  StepHistory<Real> history_;
+  WorkCounters<Real> work_;
+  Real t_end_;
+  Real status_;
+  Real stale_;          ///< 1: the Jacobian must be evaluated before the next attempt
+  Real after_failure_;  ///< 1: at the start, or the last attempt was not accepted
+  Real failures_;       ///< attempts in a row that were not accepted
+  Real failure_;        ///< status that the last failure would lead to
+  Real accepted_;
+  Real rejected_;
+  Real newton_failures_;
+};
+
+}  // namespace manyfold

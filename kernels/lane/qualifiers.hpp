@@ -1,0 +1,15 @@
+#pragma once
+// Function qualifiers for code that g++, nvcc and NVRTC all compile.
+
+#if defined(__CUDACC__)
+#define MANYFOLD_INLINE __host__ __device__ __forceinline__
+#define MANYFOLD_NOINLINE __host__ __device__ __noinline__
+#else
+#define MANYFOLD_INLINE inline __attribute__((always_inline))
+#define MANYFOLD_NOINLINE __attribute__((noinline))
+#endif
+
+namespace manyfold {
+// Kernel code names no standard library type, so that NVRTC needs no headers.
+using Index = int;
+}  // namespace manyfold

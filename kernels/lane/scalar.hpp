@@ -1,0 +1,88 @@
+#pragma once
+// A lane of width one: `double` with `bool` as its mask. On a GPU every thread runs this one.
+#if !defined(__CUDACC_RTC__)
+#include <cmath>
+#endif
+
+#include "qualifiers.hpp"
+
+namespace manyfold {
+
+/// What a lane type is: how many instances it holds, the type of its mask, and access to one of them.
+template <class Real>
+struct LaneTraits;
+
+template <>
+struct LaneTraits<double> {
+  using Mask = bool;
+  static constexpr int width = 1;
+  static MANYFOLD_INLINE double get(const double& value, int) { return value; }
+  static MANYFOLD_INLINE void set(double& value, int, double to) { value = to; }
+  static MANYFOLD_INLINE bool test(const bool& mask, int) { return mask; }
+  static MANYFOLD_INLINE bool only(int) { return true; }
+};
+
+template <class Real>
+using MaskOf = typename LaneTraits<Real>::Mask;
+
+template <class Real>
+inline constexpr int lane_width = LaneTraits<Real>::width;
+
+MANYFOLD_INLINE bool any(bool mask) {
+  return mask;
+}
+MANYFOLD_INLINE bool all(bool mask) {
+  return mask;
+}
+MANYFOLD_INLINE int count(bool mask) {
+  return mask ? 1 : 0;
+}
+MANYFOLD_INLINE bool select(bool mask, bool if_true, bool if_false) {
+  return mask ? if_true : if_false;
+}
+MANYFOLD_INLINE double select(bool mask, double if_true, double if_false) {
+  return mask ? if_true : if_false;
+}
+
+/// `mask ? target : value` with assignment: the only way kernel code changes the state of some lanes.
+template <class Real>
+MANYFOLD_INLINE void assign(MaskOf<Real> mask, Real& target, Real value) {
+  target = select(mask, value, target);
+}
+
+MANYFOLD_INLINE bool is_finite(double x) {
+  return x - x == 0.0;
+}
+MANYFOLD_INLINE double min(double a, double b) {
+  return b < a ? b : a;
+}
+MANYFOLD_INLINE double max(double a, double b) {
+  return a < b ? b : a;
+}
+MANYFOLD_INLINE double square(double x) {
+  return x * x;
+}
+
+// The vector math of a lane, under the names of <cmath>, so that `using namespace manyfold` is never needed: a model
+// calls `exp(x)` and argument-dependent lookup, or for a plain double the global function, finds the right one.
+using ::abs;
+using ::acos;
+using ::asin;
+using ::atan;
+using ::atan2;
+using ::cbrt;
+using ::cos;
+using ::cosh;
+using ::exp;
+using ::expm1;
+using ::log;
+using ::log10;
+using ::log1p;
+using ::pow;
+using ::sin;
+using ::sinh;
+using ::sqrt;
+using ::tan;
+using ::tanh;
+
+}  // namespace manyfold

@@ -1,0 +1,92 @@
+#pragma once
+// The factors of one iteration matrix per lane: on a fixed pattern with fixed pivots while that is accurate, with row
+// exchanges in the lanes where it is not.
+#include "pivoted_lu.hpp"
+#include "sparse_lu.hpp"
+
+namespace manyfold {
+
+/// Holds the place of factors that a pattern has no use for.
+struct None {};
+
+template <bool first, class A, class B>
+struct Either {
+  using type = A;
+};
+template <class A, class B>
+struct Either<false, A, B> {
+  using type = B;
+};
+
+template <class Number, int n, Pattern<n> matrix, Pattern<n> preferred>
+class Factors {
+ public:
+  using Real = typename LaneOf<Number>::type;
+  using Mask = MaskOf<Real>;
+
+  /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
+  static constexpr int longest_program = 20000;
+  static constexpr auto ordering = order(matrix, preferred);
+  static constexpr bool fixed_pivots =
+      ordering.nonsingular && sparse_lu::count_operations(ordering.filled) <= longest_program;
+  /// Work of one factorisation, in multiplications and additions.
+  static constexpr long work =
+      fixed_pivots ? sparse_lu::count_operations(ordering.filled) : static_cast<long>(n) * n * n / 3 + 1;
+
+  /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `matrix`, is `entry(k)`. With
+  /// `keep_others` the other lanes keep their factors; without, they are left undefined, which is cheaper.
+  /// Returns the lanes of `mask` whose matrix is not singular.
+  template <bool keep_others>
+  MANYFOLD_INLINE Mask factor(const Mask& mask, auto&& entry) {
+    Mask good(false);
+    if constexpr (fixed_pivots) {
+      if constexpr (keep_others) {
+        Sparse fresh;
+        good = fresh.factor(entry) & mask;
+        sparse_.assign(mask, fresh);
+      } else {
+        good = sparse_.factor(entry) & mask;
+      }
+    }
+    const Mask rest = mask & !good;
+    exchanged_ = (exchanged_ & !mask) | rest;
+    if (any(rest)) good = good | factor_with_exchanges(rest, entry);
+    return good;
+  }
+
+  /// b := A^-1 b
+  MANYFOLD_INLINE void solve(Number (&b)[n]) const {
+    if constexpr (fixed_pivots) {
+      if (any(exchanged_)) {
+        Number copy[n];
+        for (int i = 0; i < n; ++i) copy[i] = b[i];
+        sparse_.solve(b);
+        pivoted_.solve(copy);
+        for (int i = 0; i < n; ++i) b[i] = select(exchanged_, copy[i], b[i]);
+      } else {
+        sparse_.solve(b);
+      }
+    } else {
+      pivoted_.solve(b);
+    }
+  }
+
+  /// The lanes whose factors needed row exchanges.
+  const Mask& exchanged() const { return exchanged_; }
+
+ private:
+  MANYFOLD_NOINLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
+    constexpr auto entries = entries_of<matrix.size()>(matrix);
+    return pivoted_.factor(mask, [&](int i, int j) {
+      const int k = entries.slot(i, j);
+      return k >= 0 ? entry(k) : Number(0.0);
+    });
+  }
+
+  using Sparse = typename Either<fixed_pivots, SparseLU<Number, n, matrix, preferred>, None>::type;
+  Sparse sparse_;
+  PivotedLU<Number, n> pivoted_;
+  Mask exchanged_ = Mask(false);
+};
+
+}  // namespace manyfold

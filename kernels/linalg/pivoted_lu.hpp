@@ -1,0 +1,89 @@
+#pragma once
+// Dense LU of one matrix per lane with row exchanges: every lane picks its own pivots, and rows move by masked
+// exchange. Golub & Van Loan, Matrix Computations (4th ed.), section 3.4, with rows scaled to maximum one when pivots
+// are compared.
+#include "complex.hpp"
+
+namespace manyfold {
+
+template <class Number, int n>
+class PivotedLU {
+ public:
+  using Real = typename LaneOf<Number>::type;
+  using Mask = MaskOf<Real>;
+
+  /// Factorises, in the lanes of `mask`, the matrix with entries `entry(i, j)`; the others keep their factors.
+  /// Returns the lanes of `mask` whose matrix is not singular to working precision.
+  MANYFOLD_NOINLINE Mask factor(const Mask& mask, auto&& entry) {
+    Real weight[n];
+    for (int i = 0; i < n; ++i) {
+      Real largest(0.0);
+      for (int j = 0; j < n; ++j) {
+        const Number value = entry(i, j);
+        value_[i][j] = select(mask, value, value_[i][j]);
+        largest = max(largest, magnitude(value));
+      }
+      weight[i] = Real(1.0) / largest;
+    }
+    Mask good = mask;
+    for (int k = 0; k < n; ++k) {
+      Real pivot_row(static_cast<double>(k));
+      Real best = magnitude(value_[k][k]) * weight[k];
+      for (int i = k + 1; i < n; ++i) {
+        const Real size = magnitude(value_[i][k]) * weight[i];
+        const Mask larger = size > best;
+        best = select(larger, size, best);
+        pivot_row = select(larger, Real(static_cast<double>(i)), pivot_row);
+      }
+      // Below n rounding errors of a matrix of size one, what is left is noise.
+      good = good & (best > Real(n * 1e-16)) & is_finite(best);
+      pivot_[k] = select(mask, pivot_row, pivot_[k]);
+      for (int i = k + 1; i < n; ++i) {
+        const Mask exchange = mask & (pivot_row == Real(static_cast<double>(i)));
+        if (!any(exchange)) continue;
+        for (int j = 0; j < n; ++j) {
+          const Number upper = value_[k][j];
+          value_[k][j] = select(exchange, value_[i][j], upper);
+          value_[i][j] = select(exchange, upper, value_[i][j]);
+        }
+        const Real moved = weight[k];
+        weight[k] = select(exchange, weight[i], moved);
+        weight[i] = select(exchange, moved, weight[i]);
+      }
+      value_[k][k] = select(mask, reciprocal(value_[k][k]), value_[k][k]);
+      for (int i = k + 1; i < n; ++i) {
+        const Number multiplier = value_[i][k] * value_[k][k];
+        value_[i][k] = select(mask, multiplier, value_[i][k]);
+        for (int j = k + 1; j < n; ++j) {
+          value_[i][j] = select(mask, value_[i][j] - multiplier * value_[k][j], value_[i][j]);
+        }
+      }
+    }
+    return good;
+  }
+
+  /// b := A^-1 b
+  MANYFOLD_NOINLINE void solve(Number (&b)[n]) const {
+    for (int k = 0; k < n; ++k) {
+      for (int i = k + 1; i < n; ++i) {
+        const Mask exchange = pivot_[k] == Real(static_cast<double>(i));
+        const Number upper = b[k];
+        b[k] = select(exchange, b[i], upper);
+        b[i] = select(exchange, upper, b[i]);
+      }
+    }
+    for (int k = 0; k < n; ++k) {
+      for (int i = k + 1; i < n; ++i) b[i] = b[i] - value_[i][k] * b[k];
+    }
+    for (int k = n - 1; k >= 0; --k) {
+      for (int j = k + 1; j < n; ++j) b[k] = b[k] - value_[k][j] * b[j];
+      b[k] = b[k] * value_[k][k];
+    }
+  }
+
+ private:
+  Number value_[n][n];
+  Real pivot_[n];  ///< row exchanged with row k, as a number of the lane
+};
+
+}  // namespace manyfold

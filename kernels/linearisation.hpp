@@ -1,0 +1,81 @@
+#pragma once
+// The matrices F_y and F_y' that simplified Newton iterations share, and when they are renewed.
+#include "methods/step.hpp"
+
+namespace manyfold {
+
+/// Factorisations dearer than this many operations are worth keeping while the lanes of a pack allow it. Below, a
+/// matrix that is new in every step costs less than the iterations an old one adds, and lanes rarely agree on keeping.
+inline constexpr long work_worth_keeping = 400;
+
+template <class System, class Real>
+class Linearisation {
+ public:
+  using Mask = MaskOf<Real>;
+  static constexpr auto pattern = System::pattern_y | System::pattern_dy;
+
+  /// Is the factorisation of matrices of type `Factors` kept over steps (per lane), or renewed in each?
+  template <class Factors>
+  static constexpr bool keeps = Factors::work > work_worth_keeping;
+
+  /// Evaluates the Jacobians in the lanes of `mask`; with `keep_others` the other lanes keep theirs.
+  template <bool keep_others, class State>
+  MANYFOLD_INLINE void evaluate(const Mask& mask, const State& state) {
+    if constexpr (keep_others) {
+      Real fresh_y[System::nonzeros_y];
+      Real fresh_dy[System::nonzeros_dy];
+      System::jacobian(state.t, state.y, state.dy, state.p, fresh_y, fresh_dy);
+      for_each_index<System::nonzeros_y>([&](auto k) { by_y_[k] = select(mask, fresh_y[k], by_y_[k]); });
+      for_each_index<System::nonzeros_dy>([&](auto k) { by_dy_[k] = select(mask, fresh_dy[k], by_dy_[k]); });
+    } else {
+      System::jacobian(state.t, state.y, state.dy, state.p, by_y_, by_dy_);
+    }
+  }
+
+  /// Entry k of shift F_y' + F_y, in the row order of `pattern`.
+  template <class Number>
+  MANYFOLD_INLINE Number shifted(auto k, const Number& shift) const {
+    const int in_y = slot_y(k);
+    const int in_dy = slot_dy(k);
+    if (in_dy < 0) return as<Number>(by_y_[in_y]);
+    if (in_y < 0) return scale(shift, by_dy_[in_dy]);
+    return scale(shift, by_dy_[in_dy]) + as<Number>(by_y_[in_y]);
+  }
+
+ private:
+  struct Slots {
+    static constexpr int size = pattern.size();
+    short y[size] = {};
+    short dy[size] = {};
+  };
+  static constexpr Slots find_slots() {
+    constexpr auto entries = entries_of<pattern.size()>(pattern);
+    Slots result;
+    for (int k = 0; k < Slots::size; ++k) {
+      result.y[k] = static_cast<short>(System::entries_y.slot(entries.row[k], entries.column[k]));
+      result.dy[k] = static_cast<short>(System::entries_dy.slot(entries.row[k], entries.column[k]));
+    }
+    return result;
+  }
+  static constexpr Slots slots = find_slots();
+  static constexpr MANYFOLD_INLINE int slot_y(int k) { return slots.y[k]; }
+  static constexpr MANYFOLD_INLINE int slot_dy(int k) { return slots.dy[k]; }
+
+  template <class Number>
+  static MANYFOLD_INLINE Number as(const Real& x) {
+    if constexpr (__is_same(Number, Real)) {
+      return x;
+    } else {
+      return Number(x, Real(0.0));
+    }
+  }
+  static MANYFOLD_INLINE Real scale(const Real& shift, const Real& x) { return shift * x; }
+  static MANYFOLD_INLINE Complex<Real> scale(const Complex<Real>& shift, const Real& x) {
+    return {shift.re * x, shift.im * x};
+  }
+
+  Real by_y_[System::nonzeros_y];
+  Real by_dy_[System::nonzeros_dy];
+};
+
+}  // namespace manyfold

@@ -1,0 +1,344 @@
+#pragma once
+// Collocation methods with transformed stage systems: Radau IIA. Hairer & Wanner II, sections IV.5 and IV.8.
+//
+// Stages Y_i = y_n + z_i solve F(t_n + c_i h, Y_i, Y'_i) = 0 with Y'_i = (1/h) sum_j (A^-1)_ij z_j. Newton's method in
+// the variables w = T^-1 z falls apart into one real system with (gamma/h) F_y' + F_y and, per complex pair, one
+// complex system with ((alpha + i beta)/h) F_y' + F_y.
+#include "../linalg/factors.hpp"
+#include "../linearisation.hpp"
+#include "step.hpp"
+
+namespace manyfold {
+
+/// Radau IIA of order 5: (IV.5, Table 5.6); eigenvalues and transformation (IV.8.6)-(IV.8.7); error estimate (IV.8.19)
+/// divided by gamma_0 = 1/gamma. T^-1 A^-1 T = diag(gamma, [[alpha, -beta], [beta, alpha]]).
+struct RadauIIA5 {
+  static constexpr const char* name = "radau5";
+  static constexpr const char* family = "Radau IIA";
+  static constexpr int stages = 3;
+  static constexpr int order = 5;
+  static constexpr int error_order = 4;  ///< the estimate is O(h^4)
+  static constexpr double A[3][3] = {{0.1968154772236604258684, -0.06553542585019838810852, 0.02377097434822015242041},
+                                     {0.3944243147390872769974, 0.2920734116652284630205, -0.04154875212599793019819},
+                                     {0.3764030627004672750501, 0.5124858261884216138388, 0.1111111111111111111111}};
+  static constexpr double c[3] = {0.1550510257216821901803, 0.6449489742783178098197, 1.0};
+  static constexpr double T[3][3] = {{0.09123239487089294279155, -0.141255295020954208428, -0.03002919410514742449186},
+                                     {0.2417179327071070189575, 0.204129352293799931996, 0.3829421127572619377954},
+                                     {0.9660481826150929361906, 1.0, 0.0}};
+  static constexpr double T_inverse[3][3] = {
+      {4.325579890063155351024, 0.3391992518158098695428, 0.5417705399358748711865},
+      {-4.178718591551904727346, -0.3276828207610623870825, 0.4766235545005504519601},
+      {-0.5028726349457868759512, 2.571926949855605429187, -0.5960392048282249249688}};
+  static constexpr double gamma = 3.637834252744495732208;
+  static constexpr double alpha[1] = {2.681082873627752133896};
+  static constexpr double beta[1] = {3.050430199247410569426};
+  /// err = (gamma/h F_y' + F_y)^-1 (-F(t_n, y_n, -sum_i e_i z_i / h)); for M y' = f the bracket is f + M sum_i e_i
+  /// z_i/h.
+  static constexpr double e[3] = {-10.04880939982741556246, 1.382142733160748895794, -0.3333333333333333333333};
+};
+
+namespace collocation {
+
+template <int s>
+struct SquareMatrix {
+  double at[s][s] = {};
+};
+
+/// Inverse by Gauss-Jordan elimination with row exchanges, at compile time.
+template <int s>
+constexpr SquareMatrix<s> inverse(SquareMatrix<s> a) {
+  SquareMatrix<s> result;
+  for (int i = 0; i < s; ++i) result.at[i][i] = 1.0;
+  for (int k = 0; k < s; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < s; ++i) {
+      const double x = a.at[i][k] < 0.0 ? -a.at[i][k] : a.at[i][k];
+      const double y = a.at[pivot][k] < 0.0 ? -a.at[pivot][k] : a.at[pivot][k];
+      if (x > y) pivot = i;
+    }
+    for (int j = 0; j < s; ++j) {
+      const double x = a.at[k][j];
+      a.at[k][j] = a.at[pivot][j];
+      a.at[pivot][j] = x;
+      const double y = result.at[k][j];
+      result.at[k][j] = result.at[pivot][j];
+      result.at[pivot][j] = y;
+    }
+    const double diagonal = a.at[k][k];
+    for (int j = 0; j < s; ++j) {
+      a.at[k][j] /= diagonal;
+      result.at[k][j] /= diagonal;
+    }
+    for (int i = 0; i < s; ++i) {
+      if (i == k) continue;
+      const double multiplier = a.at[i][k];
+      for (int j = 0; j < s; ++j) {
+        a.at[i][j] -= multiplier * a.at[k][j];
+        result.at[i][j] -= multiplier * result.at[k][j];
+      }
+    }
+  }
+  return result;
+}
+
+/// A^-1
+template <class Tableau>
+constexpr auto inverse_of_A() {
+  SquareMatrix<Tableau::stages> a;
+  for (int i = 0; i < Tableau::stages; ++i) {
+    for (int j = 0; j < Tableau::stages; ++j) a.at[i][j] = Tableau::A[i][j];
+  }
+  return inverse(a);
+}
+
+/// Coefficients of the collocation polynomial in u = theta - 1: P(u) - y_(n+1) = sum_k u^(k+1) sum_j D_kj z_j.
+/// It takes the values z_j - z_s at u = c_j - 1 and -z_s at u = -1.
+template <class Tableau>
+constexpr auto polynomial_from_stages() {
+  constexpr int s = Tableau::stages;
+  SquareMatrix<s> powers;
+  SquareMatrix<s> differences;
+  for (int row = 0; row < s; ++row) {
+    // Rows: theta = 0, then c_1 ... c_(s-1).
+    const double u = (row == 0 ? 0.0 : Tableau::c[row - 1]) - 1.0;
+    double power = u;
+    for (int k = 0; k < s; ++k) {
+      powers.at[row][k] = power;
+      power *= u;
+    }
+    differences.at[row][s - 1] = -1.0;
+    if (row > 0) differences.at[row][row - 1] += 1.0;
+  }
+  const SquareMatrix<s> inverse_powers = inverse(powers);
+  SquareMatrix<s> result;
+  for (int k = 0; k < s; ++k) {
+    for (int j = 0; j < s; ++j) {
+      for (int row = 0; row < s; ++row) result.at[k][j] += inverse_powers.at[k][row] * differences.at[row][j];
+    }
+  }
+  return result;
+}
+
+}  // namespace collocation
+
+template <class Tableau_, class System_, class Real_>
+class Collocation {
+ public:
+  using Tableau = Tableau_;
+  using System = System_;
+  using Real = Real_;
+  using Mask = MaskOf<Real>;
+  static constexpr int n = System::n;
+  static constexpr int s = Tableau::stages;
+  static constexpr int pairs = (s - 1) / 2;
+  static constexpr int degree = s;
+  static constexpr int most_newton_iterations = 7;
+  using State = LaneState<System, Real, degree>;
+  using Matrices = Linearisation<System, Real>;
+  using RealFactors = Factors<Real, n, Matrices::pattern, System::pattern_dy>;
+  using ComplexFactors = Factors<Complex<Real>, n, Matrices::pattern, System::pattern_dy>;
+  static constexpr bool keeps = Matrices::template keeps<RealFactors>;
+
+  /// The tolerance given to the error test: the estimate is of order s only, the method of order 2s - 1, so that the
+  /// error of the solution follows the tolerance asked for. As in RADAU5 (Hairer & Wanner II, IV.8 and its code).
+  static double internal_rtol(double rtol) { return 0.1 * std::pow(rtol, (s + 1.0) / (2.0 * s)); }
+
+  /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
+  /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
+                                            const Real& h, double newton_tolerance, WorkCounters<Real>& work) {
+    StepAttempt<Real> result;
+    const Real over_h = Real(1.0) / h;
+    result.singular = prepare(live, stale, state, h, over_h, work);
+    const Mask solvable = live & !result.singular;
+
+    // Starting values: the last step's polynomial, extrapolated. (IV.8.5)
+    const Real ratio = h / state.path.h;
+    static_for<s>([&](auto i) {
+      constexpr double c = Tableau::c[i];
+      const Real u = Real(c) * ratio;
+      for (int k = 0; k < n; ++k) z_[i][k] = state.path.increment(k, u);
+    });
+    Real w[s][n];
+    transform<true>(z_, w);
+
+    const NewtonControl control{newton_tolerance, most_newton_iterations};
+    const auto newton = solve_newton<Real>(control, solvable, state.contraction, [&](const Mask& iterating) {
+      // R_i = F(t + c_i h, y + z_i, (1/h) sum_j (A^-1)_ij z_j)
+      Real F[s][n];
+      static_for<s>([&](auto i) {
+        constexpr double c = Tableau::c[i];
+        Real Y[n];
+        Real dY[n];
+        for (int k = 0; k < n; ++k) {
+          Y[k] = state.y[k] + z_[i][k];
+          dY[k] = combine<inverse_A, i>(z_, k) * over_h;
+        }
+        System::residual(state.t + Real(c) * h, Y, dY, state.p, F[i]);
+      });
+      // dw = -(block diagonal)^-1 (T^-1 x I) R
+      Real dw[s][n];
+      transform<true>(F, dw);
+      real_factors_.solve(dw[0]);
+      static_for<pairs>([&](auto pair) {
+        constexpr int re = 1 + 2 * pair;
+        Complex<Real> d[n];
+        for (int k = 0; k < n; ++k) d[k] = {dw[re][k], dw[re + 1][k]};
+        complex_factors_[pair].solve(d);
+        for (int k = 0; k < n; ++k) {
+          dw[re][k] = d[k].re;
+          dw[re + 1][k] = d[k].im;
+        }
+      });
+      Real sum(0.0);
+      static_for<s>([&](auto i) {
+        sum += weighted_square(dw[i], state.weight);
+        for (int k = 0; k < n; ++k) w[i][k] -= select(iterating, dw[i][k], Real(0.0));
+      });
+      transform<false>(w, z_);
+      return sqrt(sum * Real(1.0 / (s * n)));
+    });
+    result.converged = newton.converged;
+    result.finite = newton.finite;
+    result.rate = newton.rate;
+    result.iterations = newton.iterations;
+    result.error = estimate_error(newton.converged, cautious, state, over_h, work);
+
+    count_work(work.newton_iterations, live, newton.iterations);
+    count_work(work.residuals, live, Real(double(s)) * newton.iterations);
+    count_work(work.solves, live, newton.iterations);
+    return result;
+  }
+
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
+  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+    const Real over_h = Real(1.0) / h;
+    state.path.h = select(accepted, h, state.path.h);
+    static_for<degree>([&](auto k) {
+      for (int j = 0; j < n; ++j) {
+        state.path.coefficient[k][j] = select(accepted, combine<polynomial, k>(z_, j), state.path.coefficient[k][j]);
+      }
+    });
+    for (int j = 0; j < n; ++j) {
+      state.y[j] = select(accepted, state.y[j] + z_[s - 1][j], state.y[j]);
+      // The polynomial's slope at its end is the last stage derivative: c_s = 1.
+      state.dy[j] = select(accepted, state.path.coefficient[0][j] * over_h, state.dy[j]);
+    }
+  }
+
+ private:
+  static constexpr auto inverse_A = collocation::inverse_of_A<Tableau>();
+  static constexpr auto polynomial = collocation::polynomial_from_stages<Tableau>();
+
+  /// sum_j matrix_ij x_j, component k.
+  template <collocation::SquareMatrix<s> matrix, int i>
+  static MANYFOLD_INLINE Real combine(const Real (&x)[s][n], int k) {
+    constexpr double first = matrix.at[i][0];
+    Real sum = Real(first) * x[0][k];
+    static_for<s - 1>([&](auto j) {
+      constexpr double factor = matrix.at[i][j + 1];
+      if constexpr (factor != 0.0) sum += Real(factor) * x[j + 1][k];
+    });
+    return sum;
+  }
+
+  /// y = (T x I) x or, inverted, (T^-1 x I) x.
+  template <bool inverted>
+  static MANYFOLD_INLINE void transform(const Real (&x)[s][n], Real (&y)[s][n]) {
+    for (int k = 0; k < n; ++k) {
+      static_for<s>([&](auto i) {
+        Real sum(0.0);
+        static_for<s>([&](auto j) {
+          constexpr double factor = inverted ? Tableau::T_inverse[i][j] : Tableau::T[i][j];
+          if constexpr (factor != 0.0) sum += Real(factor) * x[j][k];
+        });
+        y[i][k] = sum;
+      });
+    }
+  }
+
+  /// Jacobians and factors for this attempt; returns the lanes where a matrix is singular.
+  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const State& state, const Real& h,
+                               const Real& over_h, WorkCounters<Real>& work) {
+    if constexpr (keeps) {
+      const Mask evaluate = live & stale;
+      if (any(evaluate)) matrices_.template evaluate<true>(evaluate, state);
+      const Mask refactor = live & (stale | (h != factored_h_) | singular_);
+      if (any(refactor)) factor<true>(refactor, over_h);
+      factored_h_ = select(refactor, h, factored_h_);
+      count_work(work.jacobians, evaluate, Real(1.0));
+      count_work(work.factorizations, refactor, Real(1.0));
+    } else {
+      matrices_.template evaluate<false>(live, state);
+      factor<false>(live, over_h);
+      count_work(work.jacobians, live, Real(1.0));
+      count_work(work.factorizations, live, Real(1.0));
+    }
+    return singular_ & live;
+  }
+
+  template <bool keep_others>
+  MANYFOLD_INLINE void factor(const Mask& mask, const Real& over_h) {
+    const Real shift = Real(Tableau::gamma) * over_h;
+    Mask good = real_factors_.template factor<keep_others>(
+        mask, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+    static_for<pairs>([&](auto pair) {
+      constexpr double alpha = Tableau::alpha[pair];
+      constexpr double beta = Tableau::beta[pair];
+      const Complex<Real> complex_shift{Real(alpha) * over_h, Real(beta) * over_h};
+      good = good & complex_factors_[pair].template factor<keep_others>(
+                        mask, [&](auto k) { return matrices_.template shifted<Complex<Real>>(k, complex_shift); });
+    });
+    singular_ = (singular_ & !mask) | (mask & !good);
+  }
+
+  /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
+  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const State& state,
+                                      const Real& over_h, WorkCounters<Real>& work) {
+    Real v[n];
+    for (int k = 0; k < n; ++k) {
+      Real sum(0.0);
+      static_for<s>([&](auto i) {
+        constexpr double e = Tableau::e[i];
+        sum += Real(e) * z_[i][k];
+      });
+      v[k] = -sum * over_h;
+    }
+    const auto estimate = [&](const Real(&y)[n]) {
+      Real error[n];
+      System::residual(state.t, y, v, state.p, error);
+      real_factors_.solve(error);
+      struct {
+        Real vector[n];
+        Real norm;
+      } filtered;
+      for (int k = 0; k < n; ++k) filtered.vector[k] = -error[k];
+      filtered.norm = weighted_norm(error, state.weight);
+      return filtered;
+    };
+    auto error = estimate(state.y);
+    const Mask again = converged & cautious & !(error.norm < Real(1.0));
+    if (any(again)) {
+      Real shifted[n];
+      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] + error.vector[k];
+      error.norm = select(again, estimate(shifted).norm, error.norm);
+    }
+    const Real calls = select(again, Real(2.0), Real(1.0));
+    count_work(work.residuals, converged, calls);
+    count_work(work.solves, converged, calls);
+    return error.norm;
+  }
+
+  Matrices matrices_;
+  RealFactors real_factors_;
+  ComplexFactors complex_factors_[pairs > 0 ? pairs : 1];
+  Real factored_h_ = Real(0.0);
+  Mask singular_ = Mask(false);
+  Real z_[s][n];  ///< stage increments of the attempt
+};
+
+/// The method `name`, for the run-time table.
+template <class System, class Real>
+using Radau5 = Collocation<RadauIIA5, System, Real>;
+
+}  // namespace manyfold

@@ -1,0 +1,51 @@
+#pragma once
+// What every one-step method gets from the integrator and gives back.
+#include "../dense_output.hpp"
+#include "../error_norm.hpp"
+#include "../newton.hpp"
+#include "../system.hpp"
+
+namespace manyfold {
+
+/// The state of the instances of a pack between steps.
+template <class System, class Real, int degree>
+struct LaneState {
+  static constexpr int n = System::n;
+  Real t;
+  Real h;  ///< next step to try, with the sign of the direction of integration
+  Real y[n];
+  Real dy[n];  ///< y', as the method knows it at t
+  Real p[System::constants_size];
+  Real weight[n];                         ///< of the error norm at y
+  Real contraction;                       ///< of Newton's method in the last step
+  DensePolynomial<Real, n, degree> path;  ///< the last accepted step
+};
+
+/// One step attempt, judged by the integrator.
+template <class Real>
+struct StepAttempt {
+  MaskOf<Real> converged;  ///< Newton's method solved the stage equations
+  MaskOf<Real> singular;   ///< the iteration matrix could not be factorised
+  MaskOf<Real> finite;     ///< no residual was infinite or not a number
+  Real error;              ///< norm of the local error estimate; the step is good if it is below one
+  Real rate;               ///< contraction of Newton's method, for the decision to keep the Jacobian
+  Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
+};
+
+/// Work of the lanes, counted as numbers of the lane type.
+template <class Real>
+struct WorkCounters {
+  Real newton_iterations;
+  Real residuals;
+  Real jacobians;
+  Real factorizations;
+  Real solves;
+};
+
+/// Adds `amount` in the lanes of `mask`.
+template <class Real>
+MANYFOLD_INLINE void count_work(Real& counter, const MaskOf<Real>& mask, const Real& amount) {
+  counter += select(mask, amount, Real(0.0));
+}
+
+}  // namespace manyfold

@@ -1,0 +1,186 @@
+#pragma once
+// The sparsity pattern of a model, found at compile time: its equations are evaluated once, in a constant expression,
+// with numbers that remember only which unknowns they depend on.
+
+namespace manyfold {
+
+/// A set of small integers, usable in constant expressions.
+template <int Size>
+struct IndexSet {
+  static constexpr int word_bits = 64;
+  static constexpr int words = (Size + word_bits - 1) / word_bits;
+  unsigned long long word[words] = {};
+
+  constexpr void insert(int i) { word[i / word_bits] |= 1ULL << (i % word_bits); }
+  constexpr void erase(int i) { word[i / word_bits] &= ~(1ULL << (i % word_bits)); }
+  constexpr bool contains(int i) const { return (word[i / word_bits] >> (i % word_bits)) & 1ULL; }
+  constexpr bool intersects(const IndexSet& other) const {
+    for (int k = 0; k < words; ++k) {
+      if ((word[k] & other.word[k]) != 0) return true;
+    }
+    return false;
+  }
+  constexpr IndexSet& operator|=(const IndexSet& other) {
+    for (int k = 0; k < words; ++k) word[k] |= other.word[k];
+    return *this;
+  }
+  constexpr int size() const { return common(*this); }
+  /// Number of elements in both sets.
+  constexpr int common(const IndexSet& other) const {
+    int total = 0;
+    for (int k = 0; k < words; ++k) total += __builtin_popcountll(word[k] & other.word[k]);
+    return total;
+  }
+};
+
+/// A number known only by the unknowns it depends on.
+template <int Size>
+struct Dependency {
+  IndexSet<Size> on = {};
+
+  constexpr Dependency() = default;
+  template <class Number>
+  requires(__is_constructible(double, Number)) constexpr Dependency(Number) {}
+
+  static constexpr Dependency join(const Dependency& a, const Dependency& b) {
+    Dependency result = a;
+    result.on |= b.on;
+    return result;
+  }
+  constexpr Dependency& operator+=(const Dependency& other) { return *this = join(*this, other); }
+  constexpr Dependency& operator-=(const Dependency& other) { return *this = join(*this, other); }
+  constexpr Dependency& operator*=(const Dependency& other) { return *this = join(*this, other); }
+  constexpr Dependency& operator/=(const Dependency& other) { return *this = join(*this, other); }
+
+  friend constexpr Dependency operator+(const Dependency& a) { return a; }
+  friend constexpr Dependency operator-(const Dependency& a) { return a; }
+  friend constexpr Dependency operator+(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator-(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator*(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator/(const Dependency& a, const Dependency& b) { return join(a, b); }
+
+  // Comparisons and masks carry the dependence on to what they select.
+  friend constexpr Dependency operator<(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator<=(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator>(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator>=(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator==(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator!=(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator&(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator|(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator&&(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator||(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency operator!(const Dependency& a) { return a; }
+  friend constexpr Dependency select(const Dependency& mask, const Dependency& a, const Dependency& b) {
+    return join(mask, join(a, b));
+  }
+
+  friend constexpr Dependency min(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency max(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency pow(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency atan2(const Dependency& a, const Dependency& b) { return join(a, b); }
+  friend constexpr Dependency abs(const Dependency& a) { return a; }
+  friend constexpr Dependency square(const Dependency& a) { return a; }
+  friend constexpr Dependency sqrt(const Dependency& a) { return a; }
+  friend constexpr Dependency cbrt(const Dependency& a) { return a; }
+  friend constexpr Dependency exp(const Dependency& a) { return a; }
+  friend constexpr Dependency expm1(const Dependency& a) { return a; }
+  friend constexpr Dependency log(const Dependency& a) { return a; }
+  friend constexpr Dependency log10(const Dependency& a) { return a; }
+  friend constexpr Dependency log1p(const Dependency& a) { return a; }
+  friend constexpr Dependency sin(const Dependency& a) { return a; }
+  friend constexpr Dependency cos(const Dependency& a) { return a; }
+  friend constexpr Dependency tan(const Dependency& a) { return a; }
+  friend constexpr Dependency asin(const Dependency& a) { return a; }
+  friend constexpr Dependency acos(const Dependency& a) { return a; }
+  friend constexpr Dependency atan(const Dependency& a) { return a; }
+  friend constexpr Dependency sinh(const Dependency& a) { return a; }
+  friend constexpr Dependency cosh(const Dependency& a) { return a; }
+  friend constexpr Dependency tanh(const Dependency& a) { return a; }
+};
+
+/// The structural nonzeros of an n x n matrix, by rows, and where each is stored.
+template <int n>
+struct Pattern {
+  IndexSet<n> row[n] = {};
+
+  static constexpr Pattern dense() {
+    Pattern result;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) result.row[i].insert(j);
+    }
+    return result;
+  }
+  constexpr bool contains(int i, int j) const { return row[i].contains(j); }
+  constexpr void insert(int i, int j) { row[i].insert(j); }
+  constexpr int size() const {
+    int total = 0;
+    for (int i = 0; i < n; ++i) total += row[i].size();
+    return total;
+  }
+  friend constexpr Pattern operator|(const Pattern& a, const Pattern& b) {
+    Pattern result = a;
+    for (int i = 0; i < n; ++i) result.row[i] |= b.row[i];
+    return result;
+  }
+};
+
+/// The nonzeros of a pattern in row order: entry k stands at (row[k], column[k]).
+template <int n, int Count>
+struct Entries {
+  static constexpr int size = Count;
+  short row[Count > 0 ? Count : 1] = {};
+  short column[Count > 0 ? Count : 1] = {};
+  short slot_[n][n] = {};
+
+  /// Index of entry (i, j), or -1 for a structural zero.
+  constexpr int slot(int i, int j) const { return slot_[i][j]; }
+};
+
+template <int Count, int n>
+constexpr Entries<n, Count> entries_of(const Pattern<n>& pattern) {
+  Entries<n, Count> result;
+  int k = 0;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      result.slot_[i][j] = -1;
+      if (pattern.contains(i, j)) {
+        result.row[k] = static_cast<short>(i);
+        result.column[k] = static_cast<short>(j);
+        result.slot_[i][j] = static_cast<short>(k);
+        ++k;
+      }
+    }
+  }
+  return result;
+}
+
+/// Columns grouped so that no two of a group meet in a row: one directional derivative per group gives them all.
+/// Curtis, Powell & Reid, J. Inst. Maths Applics 13 (1974).
+template <int n>
+struct ColumnGroups {
+  int count = 0;
+  short group[n] = {};
+};
+
+template <int n>
+constexpr ColumnGroups<n> group_columns(const Pattern<n>& pattern) {
+  IndexSet<n> rows_of[n] = {};
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      if (pattern.contains(i, j)) rows_of[j].insert(i);
+    }
+  }
+  ColumnGroups<n> result;
+  IndexSet<n> taken[n] = {};
+  for (int j = 0; j < n; ++j) {
+    int g = 0;
+    while (taken[g].intersects(rows_of[j])) ++g;
+    taken[g] |= rows_of[j];
+    result.group[j] = static_cast<short>(g);
+    if (g + 1 > result.count) result.count = g + 1;
+  }
+  return result;
+}
+
+}  // namespace manyfold

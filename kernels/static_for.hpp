@@ -1,0 +1,43 @@
+#pragma once
+// Loops over compile-time indices: unrolled while the trip count is small, ordinary loops beyond.
+#include "lane/qualifiers.hpp"
+
+namespace manyfold {
+
+template <int Value>
+struct Constant {
+  static constexpr int value = Value;
+  constexpr operator int() const { return Value; }
+};
+
+template <int... Values>
+struct Sequence {};
+
+template <int Count>
+using CountTo = Sequence<__integer_pack(Count)...>;
+
+template <class Body, int... Values>
+MANYFOLD_INLINE void static_for_each(Sequence<Values...>, Body&& body) {
+  (body(Constant<Values>{}), ...);
+}
+
+/// body(Constant<0>{}), ..., body(Constant<Count - 1>{})
+template <int Count, class Body>
+MANYFOLD_INLINE void static_for(Body&& body) {
+  static_for_each(CountTo<Count>{}, static_cast<Body&&>(body));
+}
+
+/// Longer loops stay loops: unrolling them costs compile time and instruction cache, and gains nothing.
+inline constexpr int unroll_limit = 24;
+
+/// body(0), ..., body(Count - 1); the argument is a compile-time constant while Count <= Limit.
+template <int Count, int Limit = unroll_limit, class Body>
+MANYFOLD_INLINE void for_each_index(Body&& body) {
+  if constexpr (Count <= Limit) {
+    static_for<Count>(static_cast<Body&&>(body));
+  } else {
+    for (int i = 0; i < Count; ++i) body(i);
+  }
+}
+
+}  // namespace manyfold

@@ -1,0 +1,243 @@
+#pragma once
+// A model as the integrator sees it: F(t, y, y', p) = 0 with the matrices F_y and F_y' stored on their nonzeros.
+#include <manyfold/model.hpp>
+
+#include "dual.hpp"
+#include "sparsity.hpp"
+#include "static_for.hpp"
+
+namespace manyfold {
+
+template <Model Equations>
+struct System {
+  static constexpr int n = model_check::variable_count<Equations>();
+  static constexpr int parameters = model_check::parameter_count<Equations>();
+  /// Numbers per instance that the equations see as p: parameters, then derived ones.
+  static constexpr int constants = parameters + model_check::derived_count<Equations>();
+  static constexpr int constants_size = constants > 0 ? constants : 1;
+  static constexpr bool mass_form = model_check::HasRhs<Equations>;
+
+  template <class Number>
+  using Vector = Number[n];
+
+  /// Is variable i algebraic, as the model declares it?
+  static constexpr bool algebraic(int i) {
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.algebraic;
+      i -= variable.count;
+    }
+    return false;
+  }
+
+  static constexpr bool singular_mass_matrix() {
+    if constexpr (requires { Equations::singular_mass_matrix; }) {
+      return Equations::singular_mass_matrix;
+    } else {
+      return false;
+    }
+  }
+
+ private:
+  using Mark = Dependency<2 * n>;
+
+  struct MarkEntries {
+    Pattern<n>& pattern;
+    double ignored = 0.0;
+    constexpr double& operator()(int i, int j) {
+      pattern.insert(i, j);
+      return ignored;
+    }
+  };
+
+  static constexpr Pattern<n> mass_pattern() {
+    Pattern<n> pattern;
+    if constexpr (model_check::HasMassMatrix<Equations>) {
+      const double p[constants_size] = {};
+      MarkEntries entries{pattern};
+      Equations::mass_matrix(p, entries);
+    } else {
+      for (int i = 0; i < n; ++i) {
+        if (!algebraic(i)) pattern.insert(i, i);
+      }
+    }
+    return pattern;
+  }
+
+  struct Patterns {
+    Pattern<n> by_y;
+    Pattern<n> by_dy;
+  };
+
+  static constexpr Patterns evaluate_patterns() {
+    Mark y[n];
+    Mark dy[n];
+    Mark F[n];
+    const Mark p[constants_size] = {};
+    for (int i = 0; i < n; ++i) {
+      y[i].on.insert(i);
+      dy[i].on.insert(n + i);
+    }
+    Patterns result;
+    if constexpr (mass_form) {
+      Equations::rhs(Mark(0.0), y, p, F);
+      result.by_dy = mass_pattern();
+    } else {
+      Equations::residual(Mark(0.0), y, dy, p, F);
+    }
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) {
+        if (F[i].on.contains(j)) result.by_y.insert(i, j);
+        if (F[i].on.contains(n + j)) result.by_dy.insert(i, j);
+      }
+    }
+    return result;
+  }
+
+  // Equations that are not `constexpr` can still be integrated: with full matrices.
+  static constexpr bool known_pattern = requires { typename Constant<(evaluate_patterns(), 0)>; };
+
+  static constexpr Patterns patterns() {
+    if constexpr (known_pattern) {
+      return evaluate_patterns();
+    } else {
+      return {Pattern<n>::dense(), Pattern<n>::dense()};
+    }
+  }
+
+ public:
+  static constexpr Pattern<n> pattern_y = patterns().by_y;
+  static constexpr Pattern<n> pattern_dy = patterns().by_dy;
+  static constexpr auto entries_y = entries_of<pattern_y.size()>(pattern_y);
+  static constexpr auto entries_dy = entries_of<pattern_dy.size()>(pattern_dy);
+  static constexpr int nonzeros_y = entries_y.size > 0 ? entries_y.size : 1;
+  static constexpr int nonzeros_dy = entries_dy.size > 0 ? entries_dy.size : 1;
+
+  /// Completes `p` with the derived numbers.
+  template <class Real>
+  static MANYFOLD_INLINE void derive(Real (&p)[constants_size]) {
+    if constexpr (constants > parameters) Equations::derive(p);
+  }
+
+  /// F(t, y, y', p); for the mass-matrix form M y' - f(t, y, p).
+  template <class Time, class Number, class Derivative, class Real>
+  static MANYFOLD_INLINE void residual(const Time& t, const Number (&y)[n], const Derivative (&dy)[n],
+                                       const Real (&p)[constants_size], auto(&F)[n]) {
+    if constexpr (mass_form) {
+      Equations::rhs(t, y, p, F);
+      if constexpr (model_check::HasMassMatrix<Equations>) {
+        Real mass[nonzeros_dy];
+        evaluate_mass(p, mass);
+        for (int i = 0; i < n; ++i) F[i] = -F[i];
+        static_for<entries_dy.size>([&](auto k) {
+          constexpr int i = entries_dy.row[k];
+          constexpr int j = entries_dy.column[k];
+          F[i] = F[i] + mass[k] * dy[j];
+        });
+      } else {
+        static_for<n>([&](auto i) {
+          if constexpr (algebraic(i)) {
+            F[i] = -F[i];
+          } else {
+            F[i] = dy[i] - F[i];
+          }
+        });
+      }
+    } else {
+      Equations::residual(t, y, dy, p, F);
+    }
+  }
+
+  /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`.
+  template <class Real>
+  static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
+    if constexpr (mass_form) {
+      evaluate_mass(p, M);
+      if constexpr (model_check::HasRhsJacobian<Equations>) {
+        for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
+        EntryWriter<Real, nonzeros_y, true> write_J{J};
+        Equations::jacobian(t, y, p, write_J);
+      } else {
+        differentiate<pattern_y>(y, J, [&](const auto& seeded, auto& F) { Equations::rhs(t, seeded, p, F); });
+      }
+      for (int k = 0; k < nonzeros_y; ++k) J[k] = -J[k];
+    } else if constexpr (model_check::HasResidualJacobian<Equations>) {
+      for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
+      for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(0.0);
+      EntryWriter<Real, nonzeros_y, true> write_J{J};
+      EntryWriter<Real, nonzeros_dy, false> write_M{M};
+      Equations::jacobian(t, y, dy, p, write_J, write_M);
+    } else {
+      differentiate<pattern_y>(y, J, [&](const auto& seeded, auto& F) { Equations::residual(t, seeded, dy, p, F); });
+      differentiate<pattern_dy>(dy, M, [&](const auto& seeded, auto& F) { Equations::residual(t, y, seeded, p, F); });
+    }
+  }
+
+ private:
+  /// What a model's `jacobian` writes to: (i, j) -> the slot of that entry. Structural zeros go nowhere.
+  template <class Real, int Count, bool by_y>
+  struct EntryWriter {
+    Real (&values)[Count];
+    Real structural_zero = Real(0.0);
+    MANYFOLD_INLINE Real& operator()(int i, int j) {
+      constexpr auto table = by_y ? slots(entries_y) : slots(entries_dy);
+      const int slot = table.slot[i][j];
+      return slot >= 0 ? values[slot] : structural_zero;
+    }
+  };
+
+  struct SlotTable {
+    short slot[n][n] = {};
+  };
+  template <class EntryList>
+  static constexpr SlotTable slots(const EntryList& entries) {
+    SlotTable table;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) table.slot[i][j] = static_cast<short>(entries.slot(i, j));
+    }
+    return table;
+  }
+
+  template <class Real>
+  static MANYFOLD_INLINE void evaluate_mass(const Real (&p)[constants_size], Real (&M)[nonzeros_dy]) {
+    if constexpr (model_check::HasMassMatrix<Equations>) {
+      EntryWriter<Real, nonzeros_dy, false> write_M{M};
+      Equations::mass_matrix(p, write_M);
+    } else {
+      for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(1.0);
+    }
+  }
+
+  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
+  static constexpr int most_directions = 12;
+
+  /// The derivatives of `function` with respect to `x`, on the nonzeros of `pattern`, group of columns by group.
+  template <Pattern<n> pattern, class Real, int Count>
+  static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto&& function) {
+    constexpr auto groups = group_columns(pattern);
+    constexpr auto entries = entries_of<pattern.size()>(pattern);
+    constexpr int passes = (groups.count + most_directions - 1) / most_directions;
+    static_for<passes>([&](auto pass) {
+      constexpr int first = pass * most_directions;
+      constexpr int directions = groups.count - first < most_directions ? groups.count - first : most_directions;
+      Dual<Real, directions> seeded[n];
+      Dual<Real, directions> F[n];
+      for_each_index<n>([&](auto j) {
+        seeded[j] = Dual<Real, directions>(x[j]);
+        const int group = group_of(groups, j) - first;
+        if (group >= 0 && group < directions) seeded[j].tangent[group] = Real(1.0);
+      });
+      function(seeded, F);
+      for_each_index<entries.size>([&](auto k) {
+        const int group = group_of(groups, column_of(entries, k)) - first;
+        if (group >= 0 && group < directions) values[k] = F[row_of(entries, k)].tangent[group];
+      });
+    });
+  }
+
+  static constexpr MANYFOLD_INLINE int group_of(const auto& groups, int j) { return groups.group[j]; }
+  static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) { return entries.row[k]; }
+  static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) { return entries.column[k]; }
+};
+
+}  // namespace manyfold

@@ -5,6 +5,10 @@
 
 namespace manyfold {
 
+/// A number that is constant in every direction: a lane, or a plain number.
+template <class Number, class Real>
+concept DualConstant = __is_constructible(Real, Number);
+
 template <class Real, int N>
 struct Dual {
   Real value;
@@ -67,30 +71,43 @@ struct Dual {
   }
 
   // With a number that does not depend on the directions, half the work.
-  friend MANYFOLD_INLINE Dual operator+(const Dual& a, const Real& b) {
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator+(const Dual& a, const Number& b) {
     Dual result = a;
-    result.value = a.value + b;
+    result.value = a.value + Real(b);
     return result;
   }
-  friend MANYFOLD_INLINE Dual operator+(const Real& a, const Dual& b) { return b + a; }
-  friend MANYFOLD_INLINE Dual operator-(const Dual& a, const Real& b) {
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator+(const Number& a, const Dual& b) {
+    return b + a;
+  }
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator-(const Dual& a, const Number& b) {
     Dual result = a;
-    result.value = a.value - b;
+    result.value = a.value - Real(b);
     return result;
   }
-  friend MANYFOLD_INLINE Dual operator-(const Real& a, const Dual& b) {
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator-(const Number& a, const Dual& b) {
     Dual result = -b;
-    result.value = a - b.value;
+    result.value = Real(a) - b.value;
     return result;
   }
-  friend MANYFOLD_INLINE Dual operator*(const Dual& a, const Real& b) { return chain(a, a.value * b, b); }
-  friend MANYFOLD_INLINE Dual operator*(const Real& a, const Dual& b) { return chain(b, a * b.value, a); }
-  friend MANYFOLD_INLINE Dual operator/(const Dual& a, const Real& b) {
-    const Real reciprocal = Real(1.0) / b;
-    return chain(a, a.value * reciprocal, reciprocal);
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator*(const Dual& a, const Number& b) {
+    return chain(a, a.value * Real(b), Real(b));
   }
-  friend MANYFOLD_INLINE Dual operator/(const Real& a, const Dual& b) {
-    const Real quotient = a / b.value;
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator*(const Number& a, const Dual& b) {
+    return b * a;
+  }
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator/(const Dual& a, const Number& b) {
+    return a * (Real(1.0) / Real(b));
+  }
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual operator/(const Number& a, const Dual& b) {
+    const Real quotient = Real(a) / b.value;
     return chain(b, quotient, -quotient / b.value);
   }
 
@@ -167,7 +184,9 @@ struct Dual {
     }
     return result;
   }
-  friend MANYFOLD_INLINE Dual pow(const Dual& x, const Real& exponent) {
+  template <DualConstant<Real> Number>
+  friend MANYFOLD_INLINE Dual pow(const Dual& x, const Number& power) {
+    const Real exponent(power);
     return chain(x, manyfold::pow(x.value, exponent), exponent * manyfold::pow(x.value, exponent - Real(1.0)));
   }
   friend MANYFOLD_INLINE Dual pow(const Dual& x, const Dual& exponent) {

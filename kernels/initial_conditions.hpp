@@ -83,8 +83,13 @@ class InitialConditions {
     }
     return result;
   }
-  using SearchFactors = Factors<Real, n, search_pattern(), System::pattern_dy>;
-  using EulerFactors = Factors<Real, n, System::pattern_y | System::pattern_dy, System::pattern_dy>;
+  struct SearchStructure {
+    static constexpr int n = System::n;
+    static constexpr Pattern<n> matrix = search_pattern();
+    static constexpr Pattern<n> preferred = System::pattern_dy;
+  };
+  using SearchFactors = Factors<Real, SearchStructure>;
+  using EulerFactors = Factors<Real, IterationStructure<System>>;
 
   /// 1 / (|y'| / |y|), both in the error norm, within the span.
   static MANYFOLD_INLINE Real characteristic_time(const Real (&y)[n], const Real (&dy)[n], const Real (&weight)[n],
@@ -100,7 +105,6 @@ class InitialConditions {
   /// Damped Newton iteration for y_i (algebraic) and y'_i (differential).
   MANYFOLD_INLINE void search(const Real& t, Real (&y)[n], Real (&dy)[n], const Real (&p)[System::constants_size],
                               const Real (&weight)[n], InitialPoint<Real>& result) {
-    constexpr auto entries = entries_of<search_pattern().size()>(search_pattern());
     Mask searching(true);
     Real F[n];
     System::residual(t, y, dy, p, F);
@@ -271,11 +275,11 @@ class InitialConditions {
   }
 
   static constexpr MANYFOLD_INLINE int entry_row(int k) {
-    constexpr auto entries = entries_of<search_pattern().size()>(search_pattern());
+    constexpr auto entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
     return entries.row[k];
   }
   static constexpr MANYFOLD_INLINE int entry_column(int k) {
-    constexpr auto entries = entries_of<search_pattern().size()>(search_pattern());
+    constexpr auto entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
     return entries.column[k];
   }
 

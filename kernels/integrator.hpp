@@ -52,6 +52,7 @@ class Integrator {
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
     state_.path.start(Real(1.0), state_.dy);
+    work_.newton_passes = 0.0;
   }
 
   /// Makes instances ready: `lanes` comes with t, t_end, y and the parameters proper in p. All lanes of the pack at
@@ -146,6 +147,8 @@ class Integrator {
     return accepted;
   }
 
+  /// Newton iterations of the pack since it was made.
+  MANYFOLD_INLINE double newton_passes() const { return work_.newton_passes; }
   MANYFOLD_INLINE const Real& t() const { return state_.t; }
   MANYFOLD_INLINE const Real& y(int i) const { return state_.y[i]; }
   MANYFOLD_INLINE const Real& dy(int i) const { return state_.dy[i]; }

@@ -8,11 +8,19 @@ namespace manyfold {
 /// matrix that is new in every step costs less than the iterations an old one adds, and lanes rarely agree on keeping.
 inline constexpr long work_worth_keeping = 400;
 
+/// The structure of shift F_y' + F_y, whatever the shift.
+template <class System>
+struct IterationStructure {
+  static constexpr int n = System::n;
+  static constexpr auto preferred = System::pattern_dy;
+  static constexpr auto matrix = System::pattern_y | System::pattern_dy;
+};
+
 template <class System, class Real>
 class Linearisation {
  public:
   using Mask = MaskOf<Real>;
-  static constexpr auto pattern = System::pattern_y | System::pattern_dy;
+  using Structure = IterationStructure<System>;
 
   /// Is the factorisation of matrices of type `Factors` kept over steps (per lane), or renewed in each?
   template <class Factors>
@@ -32,7 +40,7 @@ class Linearisation {
     }
   }
 
-  /// Entry k of shift F_y' + F_y, in the row order of `pattern`.
+  /// Entry k of shift F_y' + F_y, in the row order of `Structure::matrix`.
   template <class Number>
   MANYFOLD_INLINE Number shifted(auto k, const Number& shift) const {
     const int in_y = slot_y(k);
@@ -44,12 +52,12 @@ class Linearisation {
 
  private:
   struct Slots {
-    static constexpr int size = pattern.size();
+    static constexpr int size = Structure::matrix.size();
     short y[size] = {};
     short dy[size] = {};
   };
   static constexpr Slots find_slots() {
-    constexpr auto entries = entries_of<pattern.size()>(pattern);
+    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
     Slots result;
     for (int k = 0; k < Slots::size; ++k) {
       result.y[k] = static_cast<short>(System::entries_y.slot(entries.row[k], entries.column[k]));

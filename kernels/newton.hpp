@@ -15,7 +15,8 @@ struct NewtonResult {
   MaskOf<Real> converged;
   MaskOf<Real> finite;  ///< every correction was finite
   Real iterations;      ///< per lane
-  Real rate;            ///< contraction theta = ||delta_k|| / ||delta_(k-1)||, the largest seen; 0 after one iteration
+  int passes = 0;  ///< iterations of the pack: of its slowest lane
+  Real rate;  ///< contraction theta = ||delta_k|| / ||delta_(k-1)||, the largest seen; 0 after one iteration
 };
 
 /// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the
@@ -25,7 +26,7 @@ MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, co
                                                 Real& contraction, auto&& correct) {
   using Mask = MaskOf<Real>;
   const Real tolerance(control.tolerance);
-  NewtonResult<Real> result{Mask(false), Mask(true), Real(0.0), Real(0.0)};
+  NewtonResult<Real> result{Mask(false), Mask(true), Real(0.0), 0, Real(0.0)};
   Mask iterating = active;
   // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
   const Real root = sqrt(max(contraction, Real(2.2e-16)));
@@ -33,6 +34,7 @@ MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, co
   Real previous(0.0);
   for (int k = 1; any(iterating); ++k) {
     const Real size = correct(iterating);
+    result.passes = k;
     result.iterations = result.iterations + select(iterating, Real(1.0), Real(0.0));
     const Mask finite = is_finite(size) | !iterating;
     result.finite = result.finite & finite;

@@ -158,7 +158,7 @@ struct System {
         EntryWriter<Real, nonzeros_y, true> write_J{J};
         Equations::jacobian(t, y, p, write_J);
       } else {
-        differentiate<pattern_y>(y, J, [&](const auto& seeded, auto& F) { Equations::rhs(t, seeded, p, F); });
+        differentiate<true>(y, J, [&](const auto& seeded, auto& F) { Equations::rhs(t, seeded, p, F); });
       }
       for (int k = 0; k < nonzeros_y; ++k) J[k] = -J[k];
     } else if constexpr (model_check::HasResidualJacobian<Equations>) {
@@ -168,8 +168,8 @@ struct System {
       EntryWriter<Real, nonzeros_dy, false> write_M{M};
       Equations::jacobian(t, y, dy, p, write_J, write_M);
     } else {
-      differentiate<pattern_y>(y, J, [&](const auto& seeded, auto& F) { Equations::residual(t, seeded, dy, p, F); });
-      differentiate<pattern_dy>(dy, M, [&](const auto& seeded, auto& F) { Equations::residual(t, y, seeded, p, F); });
+      differentiate<true>(y, J, [&](const auto& seeded, auto& F) { Equations::residual(t, seeded, dy, p, F); });
+      differentiate<false>(dy, M, [&](const auto& seeded, auto& F) { Equations::residual(t, y, seeded, p, F); });
     }
   }
 
@@ -180,7 +180,7 @@ struct System {
     Real (&values)[Count];
     Real structural_zero = Real(0.0);
     MANYFOLD_INLINE Real& operator()(int i, int j) {
-      constexpr auto table = by_y ? slots(entries_y) : slots(entries_dy);
+      constexpr auto table = slots(choose<by_y>());
       const int slot = table.slot[i][j];
       return slot >= 0 ? values[slot] : structural_zero;
     }
@@ -211,11 +211,11 @@ struct System {
   /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
   static constexpr int most_directions = 12;
 
-  /// The derivatives of `function` with respect to `x`, on the nonzeros of `pattern`, group of columns by group.
-  template <Pattern<n> pattern, class Real, int Count>
+  /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
+  template <bool by_y, class Real, int Count>
   static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto&& function) {
-    constexpr auto groups = group_columns(pattern);
-    constexpr auto entries = entries_of<pattern.size()>(pattern);
+    constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
+    constexpr auto entries = choose<by_y>();
     constexpr int passes = (groups.count + most_directions - 1) / most_directions;
     static_for<passes>([&](auto pass) {
       constexpr int first = pass * most_directions;
@@ -235,6 +235,14 @@ struct System {
     });
   }
 
+  template <bool by_y>
+  static constexpr auto choose() {
+    if constexpr (by_y) {
+      return entries_y;
+    } else {
+      return entries_dy;
+    }
+  }
   static constexpr MANYFOLD_INLINE int group_of(const auto& groups, int j) { return groups.group[j]; }
   static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) { return entries.row[k]; }
   static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) { return entries.column[k]; }

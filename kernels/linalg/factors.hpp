@@ -18,22 +18,24 @@ struct Either<false, A, B> {
   using type = B;
 };
 
-template <class Number, int n, Pattern<n> matrix, Pattern<n> preferred>
+/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good pivots.
+template <class Number, class Structure>
 class Factors {
  public:
+  static constexpr int n = Structure::n;
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
 
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
-  static constexpr auto ordering = order(matrix, preferred);
+  static constexpr auto ordering = order(Structure::matrix, Structure::preferred);
   static constexpr bool fixed_pivots =
       ordering.nonsingular && sparse_lu::count_operations(ordering.filled) <= longest_program;
   /// Work of one factorisation, in multiplications and additions.
   static constexpr long work =
       fixed_pivots ? sparse_lu::count_operations(ordering.filled) : static_cast<long>(n) * n * n / 3 + 1;
 
-  /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `matrix`, is `entry(k)`. With
+  /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`. With
   /// `keep_others` the other lanes keep their factors; without, they are left undefined, which is cheaper.
   /// Returns the lanes of `mask` whose matrix is not singular.
   template <bool keep_others>
@@ -76,14 +78,14 @@ class Factors {
 
  private:
   MANYFOLD_NOINLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
-    constexpr auto entries = entries_of<matrix.size()>(matrix);
+    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
     return pivoted_.factor(mask, [&](int i, int j) {
       const int k = entries.slot(i, j);
       return k >= 0 ? entry(k) : Number(0.0);
     });
   }
 
-  using Sparse = typename Either<fixed_pivots, SparseLU<Number, n, matrix, preferred>, None>::type;
+  using Sparse = typename Either<fixed_pivots, SparseLU<Number, Structure>, None>::type;
   Sparse sparse_;
   PivotedLU<Number, n> pivoted_;
   Mask exchanged_ = Mask(false);

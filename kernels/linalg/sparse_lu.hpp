@@ -69,13 +69,14 @@ constexpr Program<Count> write_program(const Entries<n, Slots>& filled) {
 
 }  // namespace sparse_lu
 
-/// `matrix` is the pattern of the matrix, `preferred` the entries that make good pivots.
-template <class Number, int n, Pattern<n> matrix, Pattern<n> preferred>
+/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good pivots.
+template <class Number, class Structure>
 class SparseLU {
  public:
+  static constexpr int n = Structure::n;
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
-  static constexpr Ordering<n> ordering = order(matrix, preferred);
+  static constexpr Ordering<n> ordering = order(Structure::matrix, Structure::preferred);
   static constexpr auto filled = entries_of<ordering.filled.size()>(ordering.filled);
   static constexpr int operations = sparse_lu::count_operations(ordering.filled);
 
@@ -147,7 +148,7 @@ class SparseLU {
     for_each_index<Count, unrolled_operations / 4>(body);
   }
   static constexpr auto program = sparse_lu::write_program<operations>(filled);
-  static constexpr auto source = entries_of<matrix.size()>(matrix);
+  static constexpr auto source = entries_of<Structure::matrix.size()>(Structure::matrix);
 
   /// Row and column of entry k of the matrix in pivot order, and its slot among the factors.
   struct Placement {

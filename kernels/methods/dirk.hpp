@@ -92,10 +92,13 @@ class DiagonallyImplicit {
   static constexpr int most_newton_iterations = 7;
   using State = LaneState<System, Real, degree>;
   using Matrices = Linearisation<System, Real>;
-  using RealFactors = Factors<Real, n, Matrices::pattern, System::pattern_dy>;
+  using RealFactors = Factors<Real, typename Matrices::Structure>;
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
   static double internal_rtol(double rtol) { return rtol; }
+
+  /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
+  static double newton_tolerance(double /*internal_rtol*/) { return 0.01; }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -135,6 +138,7 @@ class DiagonallyImplicit {
         hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / Tableau::gamma);
         z_[i - 1][k] = Y[k] - state.y[k];
       }
+      work.newton_passes += newton.passes;
       count_work(work.newton_iterations, result.converged, newton.iterations);
       count_work(work.residuals, result.converged, newton.iterations);
       count_work(work.solves, result.converged, newton.iterations);

@@ -135,13 +135,16 @@ class Collocation {
   static constexpr int most_newton_iterations = 7;
   using State = LaneState<System, Real, degree>;
   using Matrices = Linearisation<System, Real>;
-  using RealFactors = Factors<Real, n, Matrices::pattern, System::pattern_dy>;
-  using ComplexFactors = Factors<Complex<Real>, n, Matrices::pattern, System::pattern_dy>;
+  using RealFactors = Factors<Real, typename Matrices::Structure>;
+  using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
   /// The tolerance given to the error test: the estimate is of order s only, the method of order 2s - 1, so that the
   /// error of the solution follows the tolerance asked for. As in RADAU5 (Hairer & Wanner II, IV.8 and its code).
   static double internal_rtol(double rtol) { return 0.1 * std::pow(rtol, (s + 1.0) / (2.0 * s)); }
+
+  /// Stage errors relative to the tolerance. Hairer & Wanner II, p. 121.
+  static double newton_tolerance(double internal_rtol) { return std::fmin(0.03, std::sqrt(internal_rtol)); }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
@@ -204,6 +207,7 @@ class Collocation {
     result.iterations = newton.iterations;
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
 
+    work.newton_passes += newton.passes;
     count_work(work.newton_iterations, live, newton.iterations);
     count_work(work.residuals, live, Real(double(s)) * newton.iterations);
     count_work(work.solves, live, newton.iterations);

@@ -40,6 +40,7 @@ struct WorkCounters {
   Real jacobians;
   Real factorizations;
   Real solves;
+  double newton_passes;  ///< of the pack, for the utilisation of its lanes
 };
 
 /// Adds `amount` in the lanes of `mask`.

@@ -1,0 +1,42 @@
+#pragma once
+// The subcommands of `manyfold`. Each returns the exit code; misuse throws UsageError.
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace manyfold::cli {
+
+/// Exit codes, as users' scripts rely on them.
+enum ExitCode { all_succeeded = 0, internal_error = 1, misuse = 2, some_failed = 3, interrupted = 130 };
+
+int list(bool json);
+int describe(const std::string& model, bool json);
+int info(bool json);
+
+struct RunArguments {
+  std::string sweep;
+  std::optional<std::string> output;
+  std::optional<std::string> backend;
+  std::optional<int> threads;
+  bool json = false;
+  std::string command_line;
+};
+int run(const RunArguments& arguments);
+
+struct SolveArguments {
+  std::string model;
+  std::vector<std::string> parameters;  ///< NAME=VALUE
+  std::vector<std::string> initial;     ///< NAME=VALUE
+  std::optional<double> t_end;
+  std::string times;  ///< a count, or a list separated by commas; empty: 11, or the end alone with --json
+  double rtol = 1e-6;
+  double atol = 1e-9;
+  std::string method = "auto";
+  std::string backend = "auto";
+  std::string precision = "float64";
+  bool json = false;
+  std::optional<std::string> csv;
+};
+int solve(const SolveArguments& arguments);
+
+}  // namespace manyfold::cli

@@ -1,0 +1,133 @@
+// `list`, `describe`, `info`: what there is.
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "build_config.hpp"
+#include "host/cli/commands.hpp"
+#include "host/cli/common.hpp"
+#include "host/compiler/catalog.hpp"
+
+namespace manyfold::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json model_json(const ModelDescription& model) {
+  Json result = {{"name", model.name},
+                 {"description", model.description},
+                 {"time_unit", model.time_unit},
+                 {"t_span", {model.t_begin, model.t_end}},
+                 {"variables", Json::array()},
+                 {"parameters", Json::array()}};
+  for (const VariableDescription& variable : model.variables) {
+    result["variables"].push_back({{"name", variable.name},
+                                   {"unit", variable.unit},
+                                   {"description", variable.description},
+                                   {"initial", variable.initial},
+                                   {"algebraic", variable.algebraic}});
+  }
+  for (const ParameterDescription& parameter : model.parameters) {
+    result["parameters"].push_back({{"name", parameter.name},
+                                    {"unit", parameter.unit},
+                                    {"description", parameter.description},
+                                    {"value", parameter.value}});
+  }
+  if (!model.structural.name.empty()) {
+    result["structural_parameter"] = {{"name", model.structural.name},
+                                      {"value", model.structural.value},
+                                      {"minimum", model.structural.minimum},
+                                      {"maximum", model.structural.maximum}};
+  }
+  return result;
+}
+
+ModelDescription describe_any(const std::string& name) {
+  const auto& models = builtin_models();
+  const auto found = std::find_if(models.begin(), models.end(), [&](const auto& model) { return model.name == name; });
+  if (found != models.end()) return *found;
+  return load_kernel({name, "auto", std::nullopt, ""}, announce).model;
+}
+
+}  // namespace
+
+int list(bool json) {
+  if (json) {
+    Json models = Json::array();
+    for (const ModelDescription& model : builtin_models()) {
+      models.push_back({{"name", model.name},
+                        {"description", model.description},
+                        {"variables", model.variables.size()},
+                        {"parameters", model.parameters.size()}});
+    }
+    std::cout << models.dump(2) << std::endl;
+    return all_succeeded;
+  }
+  for (const ModelDescription& model : builtin_models()) {
+    std::cout << fmt::format("{:<22} {:>3} variables  {}\n", model.name, model.variables.size(), model.description);
+  }
+  std::cout << "\n'manyfold describe MODEL' shows variables and parameters; a model file (.hpp) of your own works too.\n";
+  return all_succeeded;
+}
+
+int describe(const std::string& name, bool json) {
+  const ModelDescription model = describe_any(name);
+  if (json) {
+    std::cout << model_json(model).dump(2) << std::endl;
+    return all_succeeded;
+  }
+  std::cout << fmt::format("{}: {}\ntime from {} to {} {}\n\nvariables\n", model.name, model.description, model.t_begin,
+                           model.t_end, model.time_unit);
+  for (const VariableDescription& variable : model.variables) {
+    std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", variable.name, fmt::format("{:g}", variable.initial),
+                             variable.unit, variable.algebraic ? "algebraic" : "differential", variable.description);
+  }
+  std::cout << "\nparameters\n";
+  for (const ParameterDescription& parameter : model.parameters) {
+    std::cout << fmt::format("  {:<12} {:>14} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
+                             parameter.unit, parameter.description);
+  }
+  if (!model.structural.name.empty()) {
+    std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,
+                             model.structural.value, "", model.structural.minimum, model.structural.maximum);
+  }
+  return all_succeeded;
+}
+
+int info(bool json) {
+  const std::string instruction_set = default_instruction_set();
+  const int lanes = instruction_set == "avx512" ? 8 : instruction_set == "avx2" ? 4 : instruction_set == "baseline" ? 2 : 1;
+  const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  const std::string compiler = kernel_compiler().string();
+  const std::string devices = "none: this build has no CUDA backend";
+  if (json) {
+    Json found = {{"version", build::version},
+                  {"instruction_set", instruction_set},
+                  {"lanes", lanes},
+                  {"threads", threads},
+                  {"backends", {"cpu"}},
+                  {"devices", Json::array()},
+                  {"precisions", {"float64"}},
+                  {"compiler", compiler},
+                  {"kernel_cache", kernel_cache().string()},
+                  {"headers", header_root().string()},
+                  {"methods", Json::array()}};
+    for (const MethodDescription& method : methods()) {
+      found["methods"].push_back({{"name", method.name}, {"order", method.order}, {"family", method.family}});
+    }
+    std::cout << found.dump(2) << std::endl;
+    return all_succeeded;
+  }
+  std::cout << fmt::format(
+      "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\ncompiler       {} (built with {})\n"
+      "kernel cache   {}\nheaders        {}\nmethods\n",
+      build::version, lanes, instruction_set, threads, devices, compiler.empty() ? "none found" : compiler,
+      build::compiler_id, kernel_cache().string(), header_root().string());
+  for (const MethodDescription& method : methods()) {
+    std::cout << fmt::format("  {:<10} order {}  {}\n", method.name, method.order, method.family);
+  }
+  return all_succeeded;
+}
+
+}  // namespace manyfold::cli

@@ -1,0 +1,91 @@
+// The command `manyfold`: reads the command line and calls the subcommand.
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include "build_config.hpp"
+#include "host/cli/commands.hpp"
+#include "host/cli/common.hpp"
+
+namespace {
+
+/// Errors of files already carry their place; all others get the program's name.
+void print_error(const std::string& message) {
+  const bool placed = message.find(": error: ") != std::string::npos;
+  std::cerr << (placed ? "" : "manyfold: error: ") << message << std::endl;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace manyfold;
+  CLI::App app{
+      "Integrates ensembles of small differential-algebraic systems.\n\n"
+      "  manyfold list                          the built-in models\n"
+      "  manyfold solve robertson --t-end 100   one instance, as a table\n"
+      "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n\n"
+      "MODEL is a built-in name or the path of a model file (.hpp)."};
+  app.set_version_flag("--version", std::string("manyfold ") + build::version);
+  app.require_subcommand(1);
+  bool json = false;
+
+  CLI::App* list = app.add_subcommand("list", "List the built-in models");
+  list->add_flag("--json", json, "Print JSON");
+
+  std::string model;
+  CLI::App* describe = app.add_subcommand("describe", "Show a model's variables, parameters and defaults");
+  describe->add_option("MODEL", model, "Built-in name or model file")->required();
+  describe->add_flag("--json", json, "Print JSON");
+
+  CLI::App* info = app.add_subcommand("info", "Show processor lanes, threads, devices, methods, versions and paths");
+  info->add_flag("--json", json, "Print JSON");
+
+  cli::RunArguments run_arguments;
+  CLI::App* run = app.add_subcommand("run", "Run the ensemble that a sweep file describes");
+  run->add_option("SWEEP", run_arguments.sweep, "Sweep file (TOML)")->required();
+  run->add_option("--out", run_arguments.output, "Result file, instead of the sweep file's");
+  run->add_option("--backend", run_arguments.backend, "auto, cpu or cuda");
+  run->add_option("--threads", run_arguments.threads, "Worker threads; 0: one per processor")
+      ->check(CLI::NonNegativeNumber);
+  run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
+  run->footer(
+      "Exit codes: 0 all instances succeeded, 3 some failed, 2 misuse or bad input, 130 interrupted (what was\n"
+      "finished is on disk), 1 internal error.");
+
+  cli::SolveArguments solve_arguments;
+  CLI::App* solve = app.add_subcommand("solve", "Integrate one instance and print it");
+  solve->add_option("MODEL", solve_arguments.model, "Built-in name or model file")->required();
+  solve->add_option("--set", solve_arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
+  solve->add_option("--initial", solve_arguments.initial, "Initial value: NAME=VALUE")->allow_extra_args(false);
+  solve->add_option("--t-end", solve_arguments.t_end, "End time; default: the model's");
+  solve->add_option("--times", solve_arguments.times, "Output times: a count of equal steps, or t1,t2,...");
+  solve->add_option("--rtol", solve_arguments.rtol, "Relative tolerance")->capture_default_str();
+  solve->add_option("--atol", solve_arguments.atol, "Absolute tolerance")->capture_default_str();
+  solve->add_option("--method", solve_arguments.method, "Method, see 'manyfold info'")->capture_default_str();
+  solve->add_option("--backend", solve_arguments.backend, "auto, cpu or cuda")->capture_default_str();
+  solve->add_option("--precision", solve_arguments.precision, "float64")->capture_default_str();
+  CLI::Option* solve_json = solve->add_flag("--json", solve_arguments.json, "Print one JSON object with the end state");
+  solve->add_option("--csv", solve_arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 has codes of its own: anything but help and version is misuse.
+    return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
+  }
+
+  for (int i = 0; i < argc; ++i) run_arguments.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
+  try {
+    if (list->parsed()) return cli::list(json);
+    if (describe->parsed()) return cli::describe(model, json);
+    if (info->parsed()) return cli::info(json);
+    if (run->parsed()) return cli::run(run_arguments);
+    return cli::solve(solve_arguments);
+  } catch (const UsageError& error) {
+    print_error(error.what());
+    return cli::misuse;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return cli::internal_error;
+  }
+}

@@ -1,0 +1,134 @@
+// `run`: from a sweep file to a result file.
+#include <atomic>
+#include <csignal>
+
+#include "build_config.hpp"
+#include "host/cli/commands.hpp"
+#include "host/cli/common.hpp"
+#include "host/cli/progress.hpp"
+#include "host/compiler/catalog.hpp"
+#include "host/io/result_file.hpp"
+#include "host/io/sweep_file.hpp"
+
+namespace manyfold::cli {
+namespace {
+
+std::atomic<bool> stop_requested = false;
+
+/// The first signal ends the run in good order, a second one at once.
+void request_stop(int signal) {
+  stop_requested = true;
+  std::signal(signal, SIG_DFL);
+}
+
+void print_summary(const RunSummary& summary, const std::string& output) {
+  const auto total = static_cast<double>(summary.instances);
+  std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
+                           summary.wall_seconds, total / summary.wall_seconds, summary.threads);
+  for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
+    if (summary.by_status[i] == 0) continue;
+    const auto status = static_cast<Status>(i);
+    std::cout << fmt::format("  {:>10}  {}{}\n", summary.by_status[i], status_name(status),
+                             succeeded(status) ? "" : fmt::format(": {}", status_messages[i]));
+  }
+  std::cout << fmt::format("steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
+                           static_cast<double>(summary.totals.steps) / total,
+                           static_cast<double>(summary.totals.rejected) / total,
+                           static_cast<double>(summary.totals.newton_iterations) / total,
+                           100.0 * summary.lane_utilisation);
+  std::cout << fmt::format("result: {}\n", output);
+}
+
+nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string& model, const std::string& method,
+                                    const std::string& backend, const std::string& output) {
+  nlohmann::ordered_json by_status = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
+    if (summary.by_status[i] > 0) by_status[std::string(status_names[i])] = summary.by_status[i];
+  }
+  return {{"model", model},
+          {"instances", summary.instances},
+          {"by_status", by_status},
+          {"wall_seconds", summary.wall_seconds},
+          {"instances_per_second", static_cast<double>(summary.instances) / summary.wall_seconds},
+          {"lane_utilisation", summary.lane_utilisation},
+          {"newton_utilisation", summary.newton_utilisation},
+          {"threads", summary.threads},
+          {"backend", backend},
+          {"tier", "fused"},
+          {"method", method},
+          {"output", output},
+          {"steps_total", summary.totals.steps},
+          {"stats", counters_json(summary.totals)},
+          {"interrupted", summary.interrupted}};
+}
+
+}  // namespace
+
+int run(const RunArguments& arguments) {
+  Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
+  if (arguments.backend) sweep.options.backend = *arguments.backend;
+  if (arguments.threads) sweep.options.threads = *arguments.threads;
+  const std::string backend = choose_backend(sweep.options);
+  const LoadedKernel loaded = load_with_structure(
+      {sweep.model, sweep.options.method, std::nullopt, ""},
+      [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
+  const ResolvedSweep resolved = resolve(sweep, loaded.model);
+  const std::filesystem::path output = arguments.output ? std::filesystem::path(*arguments.output) : resolved.output_file;
+
+  ResultFileSettings settings;
+  settings.path = output;
+  settings.model = loaded.model;
+  settings.instances = resolved.inputs.instances();
+  settings.saved = resolved.saved;
+  settings.times = resolved.times;
+  settings.t_span = resolved.t_span;
+  settings.sampled_parameters = resolved.inputs.sampled_parameters();
+  settings.sampled_initial = resolved.inputs.sampled_initial();
+  settings.sampled_times = resolved.inputs.sampled_times();
+  settings.trajectories = resolved.trajectories;
+  settings.statistics = resolved.statistics;
+  settings.options = resolved.options;
+  settings.options.method = loaded.kernel->method;
+  settings.sweep_file = sweep.text;
+  settings.seed = sweep.sampling.seed;
+  settings.sampler = sweep.sampling.sampler;
+  settings.version = build::version;
+  settings.backend = backend;
+  settings.tier = "fused";
+  settings.history = arguments.command_line;
+  ResultFile file(settings);
+
+  ProgressBar bar;
+  EnsembleRun ensemble;
+  ensemble.kernel = loaded.kernel;
+  ensemble.parameter_count = static_cast<int>(loaded.model.parameters.size());
+  ensemble.variable_count = static_cast<int>(loaded.model.variables.size());
+  ensemble.instances = resolved.inputs.instances();
+  ensemble.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+    resolved.inputs.fill(instance, parameters, initial, t_span);
+  };
+  ensemble.time_count = resolved.times.count();
+  ensemble.fill_times = [&](double t_begin, double t_end, double* times) { resolved.times.fill(t_begin, t_end, times); };
+  ensemble.saved = resolved.saved;
+  ensemble.options = resolved.options;
+  ensemble.stop = &stop_requested;
+  ensemble.progress = [&](const Progress& progress) { bar.show(progress); };
+
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  const RunSummary summary = run_ensemble(ensemble, file);
+  file.finish(summary.interrupted);
+  bar.clear();
+
+  if (arguments.json) {
+    std::cout << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, output.string()).dump(2) << std::endl;
+  } else {
+    print_summary(summary, output.string());
+  }
+  if (summary.interrupted) return interrupted;
+  const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +
+                    summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)];
+  return good == summary.instances ? all_succeeded : some_failed;
+}
+
+}  // namespace manyfold::cli

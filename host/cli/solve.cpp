@@ -1,0 +1,186 @@
+// `solve`: one instance, to a table, a CSV file or JSON.
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "host/cli/commands.hpp"
+#include "host/cli/common.hpp"
+#include "host/engine/ensemble_run.hpp"
+#include "host/io/nearest_name.hpp"
+#include "host/io/output_times.hpp"
+
+namespace manyfold::cli {
+namespace {
+
+double number(const std::string& text, const std::string& what) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    throw UsageError(fmt::format("{}: '{}' is not a finite number", what, text));
+  }
+  return value;
+}
+
+/// NAME=VALUE of option `option`.
+std::pair<std::string, double> assignment(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError(fmt::format("{} '{}': needs NAME=VALUE", option, text));
+  }
+  return {text.substr(0, equals), number(text.substr(equals + 1), option + " " + text.substr(0, equals))};
+}
+
+template <class Descriptions>
+int index_of(const std::string& name, const Descriptions& descriptions, const std::string& kind, const std::string& model) {
+  std::vector<std::string> names;
+  for (const auto& description : descriptions) names.push_back(description.name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+  }
+  throw UsageError(fmt::format("model '{}' has no {} '{}'{}", model, kind, name, did_you_mean(name, names)));
+}
+
+OutputTimes output_times(const SolveArguments& arguments) {
+  if (arguments.times.empty()) return arguments.json ? OutputTimes::end() : OutputTimes::equal_steps(11);
+  if (arguments.times == "end") return OutputTimes::end();
+  if (arguments.times.find(',') == std::string::npos) {
+    const double count = number(arguments.times, "--times");
+    if (count != std::floor(count) || count < 2 || count > 1e7) {
+      throw UsageError(fmt::format("--times {}: needs a whole number of at least 2, or a list t1,t2,...", arguments.times));
+    }
+    return OutputTimes::equal_steps(static_cast<int>(count));
+  }
+  std::vector<double> times;
+  std::istringstream stream(arguments.times);
+  for (std::string item; std::getline(stream, item, ',');) times.push_back(number(item, "--times"));
+  return OutputTimes::list(times);
+}
+
+/// Keeps the single instance's results.
+class Memory : public ResultSink {
+ public:
+  void write(const Chunk& written) override { chunk = written; }
+  Chunk chunk;
+};
+
+}  // namespace
+
+int solve(const SolveArguments& arguments) {
+  SolverOptions options;
+  options.backend = arguments.backend;
+  options.precision = arguments.precision;
+  options.threads = 1;
+  const std::string backend = choose_backend(options);
+  if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
+    throw UsageError(fmt::format("--rtol {}: needs a number between 0 and 1", arguments.rtol));
+  }
+  if (!(arguments.atol >= 0.0) || !std::isfinite(arguments.atol)) {
+    throw UsageError(fmt::format("--atol {}: needs a number that is not negative", arguments.atol));
+  }
+  std::vector<std::pair<std::string, double>> settings;
+  for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
+  const LoadedKernel loaded = load_with_structure(
+      {arguments.model, arguments.method, std::nullopt, ""}, [&](const std::string& name) -> std::optional<long> {
+        for (const auto& [key, value] : settings) {
+          if (key != name) continue;
+          if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
+          return static_cast<long>(value);
+        }
+        return std::nullopt;
+      });
+  const ModelDescription& model = loaded.model;
+  std::vector<double> parameters;
+  for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
+  for (const auto& [name, value] : settings) {
+    if (name == model.structural.name) continue;
+    parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
+  }
+  std::vector<double> initial(model.variables.size(), std::numeric_limits<double>::quiet_NaN());
+  for (const std::string& text : arguments.initial) {
+    const auto [name, value] = assignment(text, "--initial");
+    initial[static_cast<std::size_t>(index_of(name, model.variables, "variable", model.name))] = value;
+  }
+  const double t_end = arguments.t_end.value_or(model.t_end);
+  if (!std::isfinite(t_end)) throw UsageError("--t-end: needs a finite number");
+  const OutputTimes times = output_times(arguments);
+  options.method = arguments.method;
+  options.rtol = arguments.rtol;
+  options.atol.assign(model.variables.size(), arguments.atol);
+
+  EnsembleRun run;
+  run.kernel = loaded.kernel;
+  run.parameter_count = static_cast<int>(parameters.size());
+  run.variable_count = static_cast<int>(initial.size());
+  run.instances = 1;
+  run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
+    std::copy(parameters.begin(), parameters.end(), p);
+    std::copy(initial.begin(), initial.end(), y);
+    t_span[0] = model.t_begin;
+    t_span[1] = t_end;
+  };
+  run.time_count = times.count();
+  run.fill_times = [&](double begin, double end, double* out) { times.fill(begin, end, out); };
+  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+  run.options = options;
+  std::vector<double> end_state(2 * initial.size());
+  run.end_state = [&](std::int64_t, const double* state) { std::copy_n(state, end_state.size(), end_state.begin()); };
+  Memory memory;
+  run_ensemble(run, memory);
+
+  const InstanceOutcome& outcome = memory.chunk.outcomes[0];
+  const std::size_t n = model.variables.size();
+  const bool good = succeeded(outcome.status);
+  if (arguments.json) {
+    nlohmann::ordered_json result = {{"model", model.name},
+                                     {"status", std::string(status_name(outcome.status))},
+                                     {"t", outcome.t_reached},
+                                     {"method", loaded.kernel->method},
+                                     {"backend", backend},
+                                     {"values", nlohmann::ordered_json::object()},
+                                     {"derivatives", nlohmann::ordered_json::object()},
+                                     {"stats", counters_json(outcome.counters)},
+                                     {"events", nlohmann::ordered_json::array()}};
+    for (std::size_t i = 0; i < n; ++i) {
+      result["values"][model.variables[i].name] = end_state[i];
+      result["derivatives"][model.variables[i].name] = end_state[n + i];
+    }
+    if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
+    std::cout << result.dump(2) << std::endl;
+  } else if (arguments.csv) {
+    std::ofstream file(*arguments.csv);
+    file << "time";
+    for (const VariableDescription& variable : model.variables) file << ',' << variable.name;
+    file << '\n';
+    for (std::size_t k = 0; k < memory.chunk.times.size(); ++k) {
+      file << fmt::format("{}", memory.chunk.times[k]);
+      for (std::size_t i = 0; i < n; ++i) file << fmt::format(",{}", memory.chunk.values[k * n + i]);
+      file << '\n';
+    }
+    file.close();
+    if (!file) throw UsageError(fmt::format("cannot write '{}': {}", *arguments.csv, std::generic_category().message(errno)));
+  } else {
+    std::cout << fmt::format("{:>14}", "time");
+    for (const VariableDescription& variable : model.variables) std::cout << fmt::format(" {:>16}", variable.name);
+    std::cout << '\n';
+    for (std::size_t k = 0; k < memory.chunk.times.size(); ++k) {
+      std::cout << fmt::format("{:>14.7g}", memory.chunk.times[k]);
+      for (std::size_t i = 0; i < n; ++i) std::cout << fmt::format(" {:>16.9g}", memory.chunk.values[k * n + i]);
+      std::cout << '\n';
+    }
+    const Counters& c = outcome.counters;
+    std::cout << fmt::format("\n{}, {}: {} steps, {} rejected, {} Newton failures, {} residuals, {} factorisations\n",
+                             model.name, loaded.kernel->method, c.steps, c.rejected, c.newton_failures, c.residuals,
+                             c.factorizations);
+  }
+  if (!good) {
+    const std::string residual =
+        outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
+    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}\n", status_name(outcome.status), outcome.t_reached,
+                             status_messages[static_cast<std::size_t>(outcome.status)], residual);
+    return some_failed;
+  }
+  return all_succeeded;
+}
+
+}  // namespace manyfold::cli

@@ -1,0 +1,27 @@
+#pragma once
+// The built-in models and methods.
+#include <span>
+#include <string>
+#include <vector>
+
+#include <manyfold/description.hpp>
+
+namespace manyfold {
+
+/// Descriptions of the built-in models, in the order in which `manyfold list` shows them.
+const std::vector<ModelDescription>& builtin_models();
+
+struct MethodDescription {
+  std::string name;         ///< as in sweep files
+  std::string family;
+  int order = 0;
+  std::string template_name;  ///< of the class template in kernels/methods
+};
+
+/// The methods of this version; `auto` stands for the first.
+const std::vector<MethodDescription>& methods();
+
+/// The names that `method` may have in sweep files and on the command line: all methods and `auto`.
+const std::vector<std::string>& method_names();
+
+}  // namespace manyfold

@@ -1,0 +1,358 @@
+#include "host/compiler/kernel_library.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+#include "build_config.hpp"
+#include "host/compiler/catalog.hpp"
+#include "host/io/nearest_name.hpp"
+
+namespace manyfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw UsageError(fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+fs::path executable_folder() {
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::path() : executable.parent_path();
+}
+
+/// A model as the compiler sees it.
+struct ModelSource {
+  fs::path file;
+  bool builtin = false;
+};
+
+ModelSource find_model(const std::string& model) {
+  std::vector<std::string> names;
+  for (const ModelDescription& builtin : builtin_models()) names.push_back(builtin.name);
+  if (std::find(names.begin(), names.end(), model) != names.end()) {
+    return {header_root() / "problems" / model / (model + ".hpp"), true};
+  }
+  const fs::path path(model);
+  if (path.extension() == ".hpp") {
+    if (!fs::is_regular_file(path)) throw UsageError(fmt::format("model file '{}' does not exist", model));
+    return {fs::absolute(path), false};
+  }
+  if (path.extension() == ".mo") {
+    throw UsageError(fmt::format("model '{}': this version does not read .mo files; give a .hpp file or a built-in model", model));
+  }
+  throw UsageError(fmt::format("unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp file",
+                               model, did_you_mean(model, names)));
+}
+
+const MethodDescription& find_method(const std::string& name) {
+  if (name == "auto") return methods().front();
+  for (const MethodDescription& method : methods()) {
+    if (method.name == name) return method;
+  }
+  throw UsageError(fmt::format("unknown method '{}'{}", name, did_you_mean(name, method_names())));
+}
+
+std::string instruction_set_flags(const std::string& name) {
+  if (name == "avx512") return build::flags_avx512;
+  if (name == "avx2") return build::flags_avx2;
+  if (name == "baseline" || name == "scalar") return build::flags_baseline;
+  throw UsageError(fmt::format("unknown instruction set '{}': one of avx512, avx2, baseline, scalar", name));
+}
+
+/// Adds the text of a file and of the files it includes with quotes to the hash.
+void hash_file(XXH3_state_t& state, const fs::path& path, std::set<fs::path>& seen) {
+  if (!seen.insert(path.lexically_normal()).second) return;
+  const std::string text = read_file(path);
+  XXH3_128bits_update(&state, text.data(), text.size());
+  static const std::regex include(R"re((^|\n)[ \t]*#[ \t]*include[ \t]*"([^"\n]+)")re");
+  for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
+    const fs::path beside = path.parent_path() / (*match)[2].str();
+    if (fs::is_regular_file(beside)) hash_file(state, beside, seen);
+  }
+}
+
+/// Every header that can change a kernel, and the compiler, its version and its flags.
+std::string cache_key(const std::string& unit, const fs::path& model, const std::string& flags, const fs::path& compiler) {
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  const auto add = [&](const std::string& text) { XXH3_128bits_update(state, text.data(), text.size() + 1); };
+  add(unit);
+  add(flags);
+  add(compiler.string());
+  std::error_code error;
+  const fs::path binary = fs::canonical(compiler, error);
+  add(fmt::format("{} {} {}", binary.string(), fs::file_size(binary, error),
+                  fs::last_write_time(binary, error).time_since_epoch().count()));
+  std::set<fs::path> seen;
+  hash_file(*state, model, seen);
+  std::vector<fs::path> headers;
+  const fs::path root = header_root();
+  for (const fs::path& folder : {root / "kernels", root / "include" / "manyfold", root / "manyfold"}) {
+    if (!fs::is_directory(folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() == ".hpp") headers.push_back(entry.path());
+    }
+  }
+  std::sort(headers.begin(), headers.end());
+  for (const fs::path& header : headers) hash_file(*state, header, seen);
+  const XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+struct CompilerResult {
+  int status = 0;
+  std::string output;
+};
+
+CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs::path& log) {
+  std::vector<char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    throw UsageError(fmt::format("cannot start the compiler '{}': {}", arguments[0], std::generic_category().message(error)));
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::ifstream stream(log);
+  return {status, {std::istreambuf_iterator<char>(stream), {}}};
+}
+
+/// The compiler's errors about the user's file and what the library says of a wrong model; all of its output if there
+/// are none.
+std::string relevant_errors(const std::string& output, const fs::path& model) {
+  std::istringstream stream(output);
+  std::string kept;
+  const std::string name = model.string();
+  int lines = 0;
+  bool of_model = false;
+  for (std::string line; std::getline(stream, line) && lines < 40;) {
+    const bool diagnostic = line.find(": error: ") != std::string::npos;
+    const bool excerpt = line.size() > 7 && line.find(" | ") != std::string::npos && line.find(" | ") < 8;
+    if (diagnostic) {
+      const std::size_t own = line.find("static assertion failed: manyfold: ");
+      of_model = line.find(name) != std::string::npos || own != std::string::npos;
+      if (own != std::string::npos && line.find(name) == std::string::npos) {
+        line = name + ": error: " + line.substr(own + std::string("static assertion failed: ").size());
+        kept += line + "\n";
+        of_model = false;
+        ++lines;
+        continue;
+      }
+    } else if (!excerpt) {
+      continue;
+    }
+    if (of_model) {
+      kept += line.substr(0, 300) + "\n";
+      ++lines;
+    }
+  }
+  if (kept.empty()) kept = output.substr(0, 8000);
+  if (!kept.empty() && kept.back() == '\n') kept.pop_back();
+  return kept;
+}
+
+std::optional<LoadedKernel> open_library(const fs::path& path, const std::string& origin) {
+  if (!fs::is_regular_file(path)) return std::nullopt;
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return std::nullopt;
+  // A pack of an instruction set that libraries share symbols of would be mixed up if they were unloaded and reloaded:
+  // kernels stay loaded until the process ends.
+  const std::shared_ptr<void> library(handle, [](void*) {});
+  const auto entry = reinterpret_cast<const Kernel* (*)()>(dlsym(handle, "manyfold_kernel"));
+  if (entry == nullptr || entry()->interface_version != kernel_interface_version) return std::nullopt;
+  LoadedKernel loaded;
+  loaded.kernel = entry();
+  loaded.kernel->describe(loaded.model);
+  loaded.library = library;
+  loaded.origin = origin;
+  return loaded;
+}
+
+void check_structural_value(const std::string& model, const StructuralParameter& parameter, long value) {
+  if (parameter.name.empty()) {
+    throw UsageError(fmt::format("model '{}' has no structural parameter", model));
+  }
+  if (value < parameter.minimum || value > parameter.maximum) {
+    throw UsageError(fmt::format("{} = {} is out of range for model '{}': from {} to {}", parameter.name, value, model,
+                                 parameter.minimum, parameter.maximum));
+  }
+}
+
+}  // namespace
+
+std::string default_instruction_set() {
+  const std::string forced = environment("MANYFOLD_ISA");
+  if (!forced.empty()) {
+    instruction_set_flags(forced);
+    return forced;
+  }
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw")) {
+    return "avx512";
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
+#endif
+  return "baseline";
+}
+
+fs::path header_root() {
+  const fs::path installed = executable_folder() / ".." / "include" / "manyfold-kit";
+  if (fs::is_directory(installed / "kernels")) return installed.lexically_normal();
+  return build::source_root;
+}
+
+fs::path kernel_cache() {
+  const std::string own = environment("MANYFOLD_CACHE");
+  if (!own.empty()) return own;
+  const std::string xdg = environment("XDG_CACHE_HOME");
+  if (!xdg.empty()) return fs::path(xdg) / "manyfold";
+  const std::string home = environment("HOME");
+  return home.empty() ? fs::temp_directory_path() / "manyfold-cache" : fs::path(home) / ".cache" / "manyfold";
+}
+
+fs::path kernel_compiler() {
+  const auto on_path = [](const std::string& name) -> fs::path {
+    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : fs::path();
+    std::istringstream folders(environment("PATH"));
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      const fs::path candidate = fs::path(folder) / name;
+      if (access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate)) return candidate;
+    }
+    return {};
+  };
+  const std::string chosen = environment("CXX");
+  if (!chosen.empty()) return on_path(chosen);
+  for (const char* name : {build::compiler, "g++", "clang++"}) {
+    const fs::path found = on_path(name);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
+  const ModelSource source = find_model(request.model);
+  const MethodDescription& method = find_method(request.method);
+  const std::string instruction_set =
+      request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
+  const std::string flags = fmt::format("{} {}{}", build::kernel_flags, instruction_set_flags(instruction_set),
+                                        instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "");
+  if (source.builtin && request.structural_value) {
+    const auto& models = builtin_models();
+    const auto model = std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == request.model; });
+    check_structural_value(request.model, model->structural, *request.structural_value);
+  }
+
+  if (source.builtin && !request.structural_value) {
+    const std::string name = fmt::format("{}-{}-{}.so", request.model, method.name, instruction_set);
+    for (const fs::path& folder : {executable_folder() / "kernels", executable_folder() / ".." / "lib" / "manyfold" / "kernels"}) {
+      if (auto loaded = open_library(folder / name, "built ahead")) return *loaded;
+    }
+  }
+
+  const std::string unit = fmt::format(
+      "{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"kernels/kernel.hpp\"\nMANYFOLD_KERNEL({})\n",
+      request.structural_value ? fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value) : "",
+      source.file.string(), method.template_name);
+  if (read_file(source.file).find("MANYFOLD_MODEL") == std::string::npos) {
+    throw UsageError(fmt::format("{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
+                                 source.file.string()));
+  }
+  const fs::path compiler = kernel_compiler();
+  if (compiler.empty()) {
+    throw UsageError("no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
+  }
+  const std::string key = cache_key(unit, source.file, flags, compiler);
+  const fs::path cache = kernel_cache();
+  const std::string stem = fmt::format("{}-{}-{}-{}", source.file.stem().string(), method.name, instruction_set, key);
+  const fs::path library = cache / (stem + ".so");
+  if (auto loaded = open_library(library, "cache")) {
+    if (request.structural_value) check_structural_value(request.model, loaded->model.structural, *request.structural_value);
+    return *loaded;
+  }
+
+  std::error_code error;
+  fs::create_directories(cache, error);
+  if (error) throw UsageError(fmt::format("cannot create the kernel cache '{}': {}", cache.string(), error.message()));
+  if (announce) {
+    announce(fmt::format("compiling {} with {} for {} ...", request.model, method.name, instruction_set));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  // Under a name of this process, then renamed: two runs may compile the same kernel at once.
+  const std::string own = fmt::format("{}.{}", stem, getpid());
+  const fs::path unit_file = cache / (own + ".cpp");
+  const fs::path object = cache / (own + ".so");
+  const fs::path log = cache / (own + ".log");
+  std::ofstream(unit_file) << unit;
+  std::vector<std::string> arguments = {compiler.string()};
+  for (const std::string& flag : words(flags)) arguments.push_back(flag);
+  const fs::path root = header_root();
+  for (const std::string& argument : {std::string("-shared"), std::string("-fPIC"), std::string("-fvisibility=hidden"),
+                                      "-I" + (root / "include").string(), "-I" + root.string(), std::string("-o"),
+                                      object.string(), unit_file.string(), std::string("-lmvec"), std::string("-lm")}) {
+    arguments.push_back(argument);
+  }
+  const CompilerResult result = run_compiler(arguments, log);
+  fs::remove(unit_file, error);
+  fs::remove(log, error);
+  if (result.status != 0) {
+    fs::remove(object, error);
+    throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile", relevant_errors(result.output, source.file),
+                                 request.model));
+  }
+  fs::rename(object, library, error);
+  if (error) throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", cache.string(), error.message()));
+  auto loaded = open_library(library, "compiled");
+  if (!loaded) {
+    const char* reason = dlerror();
+    throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", library.string(),
+                                         reason != nullptr ? reason : "it does not fit this version"));
+  }
+  loaded->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (request.structural_value) check_structural_value(request.model, loaded->model.structural, *request.structural_value);
+  return *loaded;
+}
+
+}  // namespace manyfold

@@ -1,0 +1,49 @@
+#pragma once
+// Kernels by model, method and instruction set: built ahead, in the cache, or compiled now with the system compiler.
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/interface.hpp"
+
+namespace manyfold {
+
+/// Which kernel.
+struct KernelRequest {
+  std::string model;   ///< a built-in name, or the path of a model file (.hpp)
+  std::string method;  ///< a name of `methods()`; "auto" is the first
+  std::optional<long> structural_value;  ///< of the model's structural parameter
+  std::string instruction_set;           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
+};
+
+/// A kernel and the library that holds it; the pointer stays good as long as this object lives.
+struct LoadedKernel {
+  const Kernel* kernel = nullptr;
+  ModelDescription model;
+  std::shared_ptr<void> library;
+  std::string origin;            ///< "built ahead" | "cache" | "compiled"
+  double compile_seconds = 0.0;  ///< 0 unless compiled
+};
+
+/// Loads the kernel, compiling it if it is not there yet. `announce` is called with one line before a compilation.
+/// Throws UsageError for an unknown model or method, a value of the structural parameter outside its range, a model file
+/// that cannot be read or does not compile (the compiler's words about the user's file are in the message), and where no
+/// compiler is found.
+LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
+
+/// The instruction set that kernels use on this machine: the environment variable MANYFOLD_ISA, or the best there is.
+std::string default_instruction_set();
+
+/// Root of the headers (`manyfold/`, `kernels/`, `problems/` are found from it).
+std::filesystem::path header_root();
+
+/// Where compiled kernels are kept: MANYFOLD_CACHE, else XDG_CACHE_HOME/manyfold, else ~/.cache/manyfold.
+std::filesystem::path kernel_cache();
+
+/// The compiler that kernels are compiled with: the environment variable CXX, else that of the build if it is still
+/// there, else g++ or clang++ on the path; empty if there is none.
+std::filesystem::path kernel_compiler();
+
+}  // namespace manyfold

@@ -1,0 +1,302 @@
+#include "host/engine/ensemble_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace manyfold {
+namespace {
+
+/// A chunk some of whose instances are still on their way.
+struct OpenChunk {
+  Chunk chunk;
+  std::int64_t handed_out = 0;
+  std::int64_t finished = 0;
+};
+
+/// Hands instances to packs and finished chunks to the writer. At most `most_open` chunks exist at a time: that bounds
+/// the memory, whatever the number of instances and however slow one of them is.
+class WorkQueue {
+ public:
+  WorkQueue(const EnsembleRun& run, std::int64_t chunk_size, std::size_t most_open)
+      : run_(run), chunk_size_(chunk_size), most_open_(most_open) {}
+
+  int take(Assignment* assignments, int most, bool wait) {
+    OpenChunk* open = nullptr;
+    std::int64_t first = 0;
+    int count = 0;
+    {
+      std::unique_lock lock(mutex_);
+      while (true) {
+        if (stopped() || (next_ == run_.instances && no_spare_instances())) return 0;
+        open = chunk_with_spare_instances();
+        if (open != nullptr) break;
+        if (!wait) return 0;
+        changed_.wait_for(lock, std::chrono::milliseconds(100));
+      }
+      first = open->handed_out;
+      count = static_cast<int>(std::min<std::int64_t>(most, open->chunk.count - first));
+      open->handed_out += count;
+    }
+    for (int k = 0; k < count; ++k) assignments[k] = prepare(open->chunk, first + k);
+    return count;
+  }
+
+  void store(const Assignment& assignment, const InstanceOutcome& outcome) {
+    const std::lock_guard lock(mutex_);
+    OpenChunk& open = **std::find_if(open_.begin(), open_.end(), [&](const auto& candidate) {
+      return assignment.instance < candidate->chunk.first + candidate->chunk.count;
+    });
+    open.chunk.outcomes[static_cast<std::size_t>(assignment.instance - open.chunk.first)] = outcome;
+    ++open.finished;
+    progress_.finished += 1;
+    progress_.failed += succeeded(outcome.status) ? 0 : 1;
+    if (open.finished == open.chunk.count) changed_.notify_all();
+  }
+
+  /// Writes chunks in order until all are written or the run is stopped; then what is open, finished or not.
+  void write_all(ResultSink& sink, RunSummary& summary) {
+    while (true) {
+      std::unique_ptr<OpenChunk> done;
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] {
+          return (!open_.empty() && open_.front()->finished == open_.front()->chunk.count) || workers_left_ == 0;
+        });
+        if (open_.empty()) return;
+        done = std::move(open_.front());
+        open_.pop_front();
+        changed_.notify_all();
+      }
+      for (const InstanceOutcome& outcome : done->chunk.outcomes) add(outcome, summary);
+      sink.write(done->chunk);
+    }
+  }
+
+  void start_workers(int count) { workers_left_ = count; }
+  void worker_left() {
+    const std::lock_guard lock(mutex_);
+    --workers_left_;
+    changed_.notify_all();
+  }
+
+  void stop() {
+    halted_ = true;
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+  bool stopped() const { return halted_ || (run_.stop != nullptr && *run_.stop); }
+
+  Progress progress() const {
+    const std::lock_guard lock(mutex_);
+    return progress_;
+  }
+  /// Returns after `patience`, or as soon as all workers have left: true in that case.
+  bool wait_for_workers(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return workers_left_ == 0; });
+  }
+
+ private:
+  bool no_spare_instances() const {
+    return std::all_of(open_.begin(), open_.end(),
+                       [](const auto& open) { return open->handed_out == open->chunk.count; });
+  }
+
+  OpenChunk* chunk_with_spare_instances() {
+    for (const auto& open : open_) {
+      if (open->handed_out < open->chunk.count) return open.get();
+    }
+    if (next_ == run_.instances || open_.size() >= most_open_) return nullptr;
+    open_.push_back(std::make_unique<OpenChunk>());
+    Chunk& chunk = open_.back()->chunk;
+    chunk.first = next_;
+    chunk.count = std::min(chunk_size_, run_.instances - next_);
+    next_ += chunk.count;
+    const auto count = static_cast<std::size_t>(chunk.count);
+    const auto times = static_cast<std::size_t>(run_.time_count);
+    const double missing = std::numeric_limits<double>::quiet_NaN();
+    chunk.outcomes.resize(count);
+    chunk.parameters.assign(count * static_cast<std::size_t>(run_.parameter_count), missing);
+    chunk.initial.assign(count * static_cast<std::size_t>(run_.variable_count), missing);
+    chunk.t_span.assign(count * 2, missing);
+    chunk.times.assign(count * times, missing);
+    chunk.values.assign(count * times * run_.saved.size(), missing);
+    return open_.back().get();
+  }
+
+  /// Instance number `k` of the chunk. Needs no lock: its part of the chunk belongs to the caller until it is stored.
+  Assignment prepare(Chunk& chunk, std::int64_t k) const {
+    const auto at = static_cast<std::size_t>(k);
+    const auto times = static_cast<std::size_t>(run_.time_count);
+    double* parameters = chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count);
+    double* initial = chunk.initial.data() + at * static_cast<std::size_t>(run_.variable_count);
+    double* t_span = chunk.t_span.data() + at * 2;
+    double* output_times = chunk.times.data() + at * times;
+    run_.fill_instance(chunk.first + k, parameters, initial, t_span);
+    std::vector<double> own(static_cast<std::size_t>(run_.variable_count));
+    run_.kernel->initial_values(parameters, own.data());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (std::isnan(initial[i])) initial[i] = own[i];
+    }
+    run_.fill_times(t_span[0], t_span[1], output_times);
+    return {chunk.first + k, parameters, initial, t_span[0], t_span[1], output_times, run_.time_count,
+            chunk.values.data() + at * times * run_.saved.size(), nullptr};
+  }
+
+  static void add(const InstanceOutcome& outcome, RunSummary& summary) {
+    ++summary.by_status[static_cast<std::size_t>(outcome.status)];
+    summary.totals.steps += outcome.counters.steps;
+    summary.totals.rejected += outcome.counters.rejected;
+    summary.totals.newton_failures += outcome.counters.newton_failures;
+    summary.totals.newton_iterations += outcome.counters.newton_iterations;
+    summary.totals.residuals += outcome.counters.residuals;
+    summary.totals.jacobians += outcome.counters.jacobians;
+    summary.totals.factorizations += outcome.counters.factorizations;
+    summary.totals.solves += outcome.counters.solves;
+    summary.totals.events += outcome.counters.events;
+  }
+
+  const EnsembleRun& run_;
+  const std::int64_t chunk_size_;
+  const std::size_t most_open_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<OpenChunk>> open_;
+  std::int64_t next_ = 0;  ///< first instance that is in no chunk yet
+  int workers_left_ = 0;
+  std::atomic<bool> halted_ = false;
+  Progress progress_;
+};
+
+/// One pack on one thread.
+struct Worker {
+  WorkQueue& queue;
+  const EnsembleRun& run;
+  std::vector<double> end_states;
+  Utilisation utilisation;
+  std::exception_ptr failure;
+
+  void integrate() {
+    KernelFeed feed{this,
+                    [](void* self, Assignment* assignments, int most, bool wait) {
+                      return static_cast<Worker*>(self)->take(assignments, most, wait);
+                    },
+                    [](void* self, const Assignment& assignment, const InstanceOutcome& outcome) {
+                      static_cast<Worker*>(self)->store(assignment, outcome);
+                    },
+                    [](void* self) { return static_cast<Worker*>(self)->queue.stopped(); }};
+    const SolverOptions& options = run.options;
+    const KernelOptions settings{options.rtol,
+                                 options.atol.data(),
+                                 static_cast<double>(options.max_steps),
+                                 options.first_step,
+                                 options.max_step,
+                                 run.fixed_step,
+                                 run.saved.data(),
+                                 static_cast<int>(run.saved.size())};
+    run.kernel->run(settings, feed, utilisation);
+  }
+
+  int take(Assignment* assignments, int most, bool wait) {
+    try {
+      const int count = queue.take(assignments, most, wait);
+      if (run.end_state) {
+        // One buffer serves all lanes: the kernel fills it just before it stores.
+        end_states.resize(2 * static_cast<std::size_t>(run.variable_count));
+        for (int k = 0; k < count; ++k) assignments[k].end_state = end_states.data();
+      }
+      return count;
+    } catch (...) {
+      // Kernels know no exceptions: keep this one for the caller of the run.
+      failure = std::current_exception();
+      queue.stop();
+      return 0;
+    }
+  }
+
+  void store(const Assignment& assignment, const InstanceOutcome& outcome) {
+    if (assignment.end_state != nullptr) run.end_state(assignment.instance, assignment.end_state);
+    queue.store(assignment, outcome);
+  }
+};
+
+/// Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
+std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
+  const std::int64_t doubles_per_instance =
+      20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved));
+  const std::int64_t by_memory = (std::int64_t{1} << 20) / doubles_per_instance;
+  const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
+  return std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384);
+}
+
+}  // namespace
+
+RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  RunSummary summary;
+  summary.instances = run.instances;
+  summary.threads =
+      run.options.threads > 0 ? run.options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
+  WorkQueue queue(run, chunk_size, 4 * static_cast<std::size_t>(summary.threads) + 8);
+  queue.start_workers(summary.threads);
+
+  std::vector<Worker> workers(static_cast<std::size_t>(summary.threads), Worker{queue, run, {}, {}, nullptr});
+  std::exception_ptr write_failure;
+  {
+    std::vector<std::jthread> threads;
+    for (Worker& worker : workers) {
+      threads.emplace_back([&queue, &worker] {
+        worker.integrate();
+        queue.worker_left();
+      });
+    }
+    threads.emplace_back([&] {
+      try {
+        queue.write_all(sink, summary);
+      } catch (...) {
+        write_failure = std::current_exception();
+        queue.stop();
+      }
+    });
+    const auto report = [&] {
+      Progress progress = queue.progress();
+      progress.instances = run.instances;
+      progress.seconds = seconds();
+      run.progress(progress);
+    };
+    while (!queue.wait_for_workers(std::chrono::milliseconds(100))) {
+      if (run.progress) report();
+    }
+    if (run.progress) report();
+  }
+  if (write_failure) std::rethrow_exception(write_failure);
+  Utilisation total;
+  for (const Worker& worker : workers) {
+    if (worker.failure) std::rethrow_exception(worker.failure);
+    total.ticks += worker.utilisation.ticks;
+    total.lane_ticks += worker.utilisation.lane_ticks;
+    total.iterations += worker.utilisation.iterations;
+    total.lane_iterations += worker.utilisation.lane_iterations;
+  }
+  std::int64_t accounted = 0;
+  for (const std::int64_t count : summary.by_status) accounted += count;
+  // Instances that were never begun.
+  summary.by_status[static_cast<std::size_t>(Status::cancelled)] += run.instances - accounted;
+  summary.interrupted = queue.stopped();
+  summary.wall_seconds = seconds();
+  summary.lane_utilisation = total.ticks > 0.0 ? total.lane_ticks / total.ticks : 1.0;
+  summary.newton_utilisation = total.iterations > 0.0 ? total.lane_iterations / total.iterations : 1.0;
+  return summary;
+}
+
+}  // namespace manyfold

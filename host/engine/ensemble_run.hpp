@@ -1,0 +1,63 @@
+#pragma once
+// Runs one ensemble on the threads of this machine: instances go to packs, finished chunks go to the sink in order.
+#include <atomic>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <manyfold/options.hpp>
+#include <manyfold/result.hpp>
+
+#include "kernels/interface.hpp"
+
+namespace manyfold {
+
+/// What the progress callback sees, about ten times a second.
+struct Progress {
+  std::int64_t instances = 0;
+  std::int64_t finished = 0;
+  std::int64_t failed = 0;
+  double seconds = 0.0;
+};
+
+/// The inputs of instance `instance`: parameters [np], initial values [n] (NaN: the model's own), start and end time [2].
+/// Called from many threads; must depend on its arguments alone.
+using FillInstance = std::function<void(std::int64_t instance, double* parameters, double* initial, double* t_span)>;
+
+/// The output times [time_count] of an instance with the given time span, in the order of integration.
+using FillTimes = std::function<void(double t_begin, double t_end, double* times)>;
+
+struct EnsembleRun {
+  const Kernel* kernel = nullptr;
+  int parameter_count = 0;
+  int variable_count = 0;
+  std::int64_t instances = 0;
+  FillInstance fill_instance;
+  int time_count = 1;
+  FillTimes fill_times;
+  std::vector<int> saved;  ///< indices of the variables to save
+  SolverOptions options;   ///< atol already has one entry per variable
+  double fixed_step = 0.0; ///< > 0: constant steps without error control, for convergence studies
+  std::int64_t chunk_size = 0;  ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
+  std::function<void(std::int64_t instance, const double* state)> end_state;  ///< [2][n]; from any thread
+  const std::atomic<bool>* stop = nullptr;                                    ///< set: finish what is written, then return
+  std::function<void(const Progress&)> progress;                              ///< from the calling thread
+};
+
+struct RunSummary {
+  std::int64_t instances = 0;
+  std::array<std::int64_t, status_count> by_status{};
+  Counters totals;
+  double wall_seconds = 0.0;
+  double lane_utilisation = 0.0;    ///< step attempts of live lanes / of all lanes
+  double newton_utilisation = 0.0;  ///< Newton iterations needed / carried out by all lanes
+  int threads = 0;
+  bool interrupted = false;
+};
+
+/// Integrates all instances and writes every chunk to `sink`, in order. Throws what `sink` or `fill_instance` throw,
+/// after the threads have stopped; chunks before the failure have been written.
+RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink);
+
+}  // namespace manyfold

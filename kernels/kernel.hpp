@@ -1,0 +1,57 @@
+#pragma once
+// One compiled kernel: a model, a method and the lanes of this translation unit, behind the run-time interface.
+#include <memory>
+
+#include "describe.hpp"
+#include "ensemble.hpp"
+#include "methods/dirk.hpp"
+#include "methods/radau.hpp"
+#if !defined(MANYFOLD_ONE_LANE)
+#include "lane/pack.hpp"
+#endif
+
+namespace manyfold {
+
+#if defined(MANYFOLD_ONE_LANE)
+using KernelLane = double;
+inline constexpr const char* kernel_instruction_set = "scalar";
+#else
+using KernelLane = Pack;
+#if defined(__AVX512F__)
+inline constexpr const char* kernel_instruction_set = "avx512";
+#elif defined(__AVX2__)
+inline constexpr const char* kernel_instruction_set = "avx2";
+#else
+inline constexpr const char* kernel_instruction_set = "baseline";
+#endif
+#endif
+
+/// The kernel that integrates `Equations` with `Method` in lanes of type `Real`.
+template <Model Equations, template <class, class> class Method, class Real = KernelLane>
+const Kernel& kernel() {
+  using Stepper = Method<System<Equations>, Real>;
+  static const Kernel table = {
+      kernel_interface_version,
+      Stepper::Tableau::name,
+      kernel_instruction_set,
+      lane_width<Real>,
+      &describe_model<Equations>,
+      &model_initial_values<Equations>,
+      [](const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
+        // On the heap: the state of a pack of large systems does not fit a thread's stack.
+        const auto driver = std::make_unique<PackDriver<Stepper>>(options, feed);
+        driver->run(utilisation);
+      },
+  };
+  return table;
+}
+
+}  // namespace manyfold
+
+// The entry point of a kernel that is compiled by itself: the model of the file included before, with one method.
+#if defined(MANYFOLD_KERNEL_UNIT)
+#define MANYFOLD_KERNEL(METHOD)                                                                            \
+  extern "C" __attribute__((visibility("default"))) const manyfold::Kernel* manyfold_kernel() {            \
+    return &manyfold::kernel<manyfold::ModelOfFile, manyfold::METHOD>();                                   \
+  }
+#endif

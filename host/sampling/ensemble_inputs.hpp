@@ -52,7 +52,7 @@ class EnsembleInputs {
                                 const std::vector<SampledQuantity>& quantities);
 
   /// One instance per row. `constants` (constant distributions) set what the table does not name. Throws UsageError for
-  /// unknown columns, no rows, values that are not finite, an empty time span.
+  /// unknown or repeated columns, no rows, values that are not finite.
   static EnsembleInputs tabulated(const ModelDescription& model, Table table,
                                   const std::vector<SampledQuantity>& constants = {});
 

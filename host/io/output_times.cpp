@@ -1,0 +1,62 @@
+#include "host/io/output_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+namespace manyfold {
+
+OutputTimes::OutputTimes(int count, std::vector<double> times) : count_(count), times_(std::move(times)) {}
+
+OutputTimes OutputTimes::equal_steps(int count) {
+  if (count < 2) throw UsageError(fmt::format("times is the count {}, but must be at least 2: both ends", count));
+  return OutputTimes(count, {});
+}
+
+OutputTimes OutputTimes::end() {
+  return OutputTimes(1, {});
+}
+
+OutputTimes OutputTimes::list(std::vector<double> times) {
+  if (times.empty()) throw UsageError("times is an empty list, but must have at least one time");
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!std::isfinite(times[i])) throw UsageError(fmt::format("times contains {}, but must be finite", times[i]));
+    if (i == 0) continue;
+    const bool ahead = times[1] > times[0] ? times[i] > times[i - 1] : times[i] < times[i - 1];
+    if (!ahead) {
+      throw UsageError(fmt::format("times must be strictly monotone, but {} follows {}", times[i], times[i - 1]));
+    }
+  }
+  const int count = static_cast<int>(times.size());
+  return OutputTimes(count, std::move(times));
+}
+
+OutputTimes OutputTimes::log(double from, double to, int count) {
+  if (!(from > 0.0 && to > 0.0 && std::isfinite(from) && std::isfinite(to)) || from == to) {
+    throw UsageError(
+        fmt::format("the ends of log times are {} and {}, but must be positive, finite and different", from, to));
+  }
+  if (count < 2)
+    throw UsageError(fmt::format("the count of log times is {}, but must be at least 2: both ends", count));
+  std::vector<double> times;
+  const double ratio = std::log(to / from) / (count - 1);
+  for (int i = 0; i < count; ++i) times.push_back(from * std::exp(ratio * i));
+  times.back() = to;
+  return list(std::move(times));
+}
+
+void OutputTimes::fill(double t_begin, double t_end, double* times) const {
+  if (absolute()) {
+    std::copy(times_.begin(), times_.end(), times);
+    return;
+  }
+  // Both ends to the last bit; a single time is the end.
+  for (int i = 0; i < count_ - 1; ++i) times[i] = t_begin + (t_end - t_begin) * (static_cast<double>(i) / (count_ - 1));
+  times[count_ - 1] = t_end;
+}
+
+}  // namespace manyfold

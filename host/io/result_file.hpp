@@ -1,0 +1,62 @@
+#pragma once
+// The result file of a sweep: netCDF-4, one dimension `instance`, one `time`.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <manyfold/description.hpp>
+#include <manyfold/options.hpp>
+#include <manyfold/result.hpp>
+
+#include "host/io/output_times.hpp"
+#include "host/io/statistics.hpp"
+
+namespace manyfold {
+
+struct ResultFileSettings {
+  std::filesystem::path path;  ///< the final name; written as `<path>.partial` until finished
+  ModelDescription model;
+  std::int64_t instances = 0;
+  std::vector<int> saved;  ///< indices of the saved variables, as in Chunk::values
+  OutputTimes times = OutputTimes::equal_steps(101);
+  std::array<double, 2> t_span = {0.0, 1.0};  ///< where it is not sampled
+  std::vector<int> sampled_parameters;        ///< indices
+  std::vector<int> sampled_initial;           ///< indices
+  std::array<bool, 2> sampled_times = {false, false};
+  bool trajectories = true;  ///< false: statistics only
+  std::vector<StatisticRequest> statistics;
+  SolverOptions options;   ///< attributes method, rtol, atol, precision
+  std::string sweep_file;  ///< its text
+  std::uint64_t seed = 0;
+  std::string sampler;
+  std::string version;
+  std::string backend;  ///< the one that was chosen, not "auto"
+  std::string tier;
+  std::string history;  ///< for instance the command line
+};
+
+/// Writes chunks to disk with memory that does not grow with the number of instances (quantiles: one column at a time).
+/// A write that fails throws std::runtime_error with file and reason and leaves `<path>.partial`, never `path`. Without
+/// a call of `finish` the destructor closes and leaves `<path>.partial`.
+class ResultFile : public ResultSink {
+ public:
+  /// Creates `<path>.partial`. Throws UsageError when that cannot be done or `path` is a directory.
+  explicit ResultFile(ResultFileSettings settings);
+  ~ResultFile() override;
+
+  /// Each instance at most once; throws UsageError for arrays of the wrong size and instances outside the ensemble.
+  void write(const Chunk& chunk) override;
+
+  /// Writes the statistics, closes, and renames to the final name. `interrupted`: instances never written have status
+  /// `cancelled`, and the attributes `interrupted` and `instances_finished` say so.
+  void finish(bool interrupted = false);
+
+ private:
+  class Writer;
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace manyfold

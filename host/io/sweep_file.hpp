@@ -1,0 +1,96 @@
+#pragma once
+// The sweep file: TOML in, a checked description of the ensemble out.
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <manyfold/description.hpp>
+#include <manyfold/error.hpp>
+#include <manyfold/options.hpp>
+
+#include "host/io/output_times.hpp"
+#include "host/io/statistics.hpp"
+#include "host/sampling/ensemble_inputs.hpp"
+
+namespace manyfold {
+
+/// A place in the sweep file, counted from 1.
+struct SourcePosition {
+  int line = 1;
+  int column = 1;
+};
+
+struct PlacedName {
+  std::string name;
+  SourcePosition position;
+};
+
+/// A line of [parameters] or [initial].
+struct SweepQuantity {
+  SampledQuantity quantity;
+  SourcePosition position;  ///< of the name
+  SourcePosition value_position;
+  std::optional<std::int64_t> integer;  ///< the value, if it was written as an integer
+};
+
+struct PlacedTolerance {
+  PlacedName variable;
+  double value = 0.0;
+};
+
+/// What the file says, checked as far as it goes without the model.
+struct Sweep {
+  std::filesystem::path path;
+  std::string text;  ///< the file, verbatim
+  std::string
+      model;  ///< a built-in name, or the path of a .hpp or .mo file (relative ones made relative to the file's folder)
+  SourcePosition model_position;
+  std::optional<std::array<double, 2>> t_span;
+  SourcePosition t_span_position;
+
+  SolverOptions options;  ///< atol: one value, that of variables not in `atol`
+  std::vector<PlacedTolerance> atol;
+
+  SamplerSettings sampling;  ///< sampler may also be "table"; instances 0: not given
+  SourcePosition instances_position;
+  std::filesystem::path table;            ///< with sampler = "table"
+  std::vector<SweepQuantity> quantities;  ///< of [parameters] and [initial], in the order of the file
+
+  std::filesystem::path output_file;  ///< default: the sweep file's name with .nc, in the current directory
+  OutputTimes times = OutputTimes::equal_steps(101);
+  SourcePosition times_position;
+  std::vector<PlacedName> variables;  ///< to save; empty: all
+  bool trajectories = true;
+  std::vector<StatisticRequest> statistics;
+};
+
+/// Reads and checks the file at `path`. `methods` are the names a solver method may have. Throws UsageError with all
+/// problems found, one line each: `FILE:LINE:COLUMN: error: ...`.
+Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods);
+
+/// The value of parameter `name` if [parameters] gives it as an integer constant; nothing if the file does not name it.
+/// Throws UsageError if it is given as anything else.
+std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_view name);
+
+/// Everything the engine and the result file need.
+struct ResolvedSweep {
+  EnsembleInputs inputs;
+  SolverOptions options;   ///< atol: one per variable
+  std::vector<int> saved;  ///< indices of the variables to save, in the order asked for
+  OutputTimes times;
+  std::array<double, 2> t_span;  ///< of the instances whose ends are not sampled
+  bool trajectories = true;
+  std::vector<StatisticRequest> statistics;
+  std::filesystem::path output_file;
+};
+
+/// Checks the names and times of `sweep` against `model` and reads its table. Throws UsageError with all problems
+/// found. A structural parameter of the model is left out of the inputs: it is fixed when the model is compiled.
+ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model);
+
+}  // namespace manyfold

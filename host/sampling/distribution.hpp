@@ -1,0 +1,98 @@
+#pragma once
+// Distributions of one sampled quantity, as quantile functions, so that every sampler can drive every distribution.
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <manyfold/error.hpp>
+
+namespace manyfold {
+
+/// An argument of a distribution has an impossible value; `key` is its name in sweep files ("sigma", "max", ...).
+class DistributionError : public UsageError {
+ public:
+  DistributionError(std::string key_name, const std::string& message) : UsageError(message), key(std::move(key_name)) {}
+  std::string key;
+};
+
+/// A distribution of real values. The factories throw DistributionError for values that are not finite or impossible.
+/// Immutable after construction; all members may be called from many threads.
+class Distribution {
+ public:
+  static Distribution constant(double value);
+  static Distribution uniform(double min, double max);         ///< min < max
+  static Distribution loguniform(double min, double max);      ///< 0 < min < max
+  static Distribution normal(double mean, double sigma);       ///< sigma > 0
+  static Distribution lognormal(double median, double sigma);  ///< median, sigma > 0; sigma is that of the log
+  static Distribution truncated_normal(double mean, double sigma, double min, double max);
+  static Distribution triangular(double min, double mode, double max);  ///< min <= mode <= max, min < max
+  static Distribution beta(double alpha, double beta, double min = 0.0, double max = 1.0);
+  static Distribution gamma(double shape, double scale);  ///< shape, scale > 0
+  /// One of `values`, with probabilities proportional to `weights` (>= 0, not all 0; empty: all the same).
+  static Distribution choice(std::vector<double> values, std::vector<double> weights = {});
+
+  /// The value x with P(X <= x) = u, for u in (0, 1); throws UsageError outside.
+  double quantile(double u) const;
+
+  /// Grid value `index` of `levels`: evenly spaced from min to max (uniform), log-spaced (loguniform), the values
+  /// themselves (choice), else the quantile of (index + 1/2) / levels. A single level is the median.
+  double level(int index, int levels) const;
+
+  /// The number of values of a choice, 1 for a constant, else 0: any number of levels is possible.
+  int natural_levels() const;
+
+  bool is_constant() const { return std::holds_alternative<Constant>(law_); }
+
+ private:
+  struct Constant {
+    double value;
+  };
+  struct Uniform {
+    double min, max;
+  };
+  struct LogUniform {
+    double min, max;
+  };
+  struct Normal {
+    double mean, sigma;
+  };
+  struct LogNormal {
+    double median, sigma;
+  };
+  struct TruncatedNormal {
+    double mean, sigma, min, max;
+  };
+  struct Triangular {
+    double min, mode, max;
+  };
+  struct Beta {
+    double alpha, beta, min, max;
+  };
+  struct Gamma {
+    double shape, scale;
+  };
+  struct Choice {
+    std::vector<double> values;
+    std::vector<double> cumulative;  // of the weights, scaled to end at 1
+  };
+  using Law =
+      std::variant<Constant, Uniform, LogUniform, Normal, LogNormal, TruncatedNormal, Triangular, Beta, Gamma, Choice>;
+
+  explicit Distribution(Law law) : law_(std::move(law)) {}
+
+  static double value_at(const Constant& law, double u);
+  static double value_at(const Uniform& law, double u);
+  static double value_at(const LogUniform& law, double u);
+  static double value_at(const Normal& law, double u);
+  static double value_at(const LogNormal& law, double u);
+  static double value_at(const TruncatedNormal& law, double u);
+  static double value_at(const Triangular& law, double u);
+  static double value_at(const Beta& law, double u);
+  static double value_at(const Gamma& law, double u);
+  static double value_at(const Choice& law, double u);
+
+  Law law_;
+};
+
+}  // namespace manyfold

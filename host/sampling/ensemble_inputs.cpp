@@ -1,0 +1,234 @@
+#include "host/sampling/ensemble_inputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/io/nearest_name.hpp"
+#include "host/sampling/unit_sampler.hpp"
+
+namespace manyfold {
+namespace {
+
+class RandomSample : public Sample {
+ public:
+  RandomSample(const SamplerSettings& settings, std::vector<Distribution> distributions)
+      : instances_(settings.instances),
+        sampler_(make_unit_sampler(settings.sampler, settings.seed, settings.instances,
+                                   static_cast<int>(distributions.size()))),
+        distributions_(std::move(distributions)) {}
+  std::int64_t instances() const override { return instances_; }
+  double value(std::int64_t instance, int quantity) const override {
+    return distributions_[static_cast<std::size_t>(quantity)].quantile(sampler_->coordinate(instance, quantity));
+  }
+
+ private:
+  std::int64_t instances_;
+  std::unique_ptr<const UnitSampler> sampler_;
+  std::vector<Distribution> distributions_;
+};
+
+class GridSample : public Sample {
+ public:
+  explicit GridSample(const std::vector<SampledQuantity>& quantities)
+      : values_(quantities.size()), strides_(quantities.size()) {
+    for (std::size_t i = quantities.size(); i-- > 0;) {
+      const SampledQuantity& quantity = quantities[i];
+      const int natural = quantity.distribution.natural_levels();
+      const int levels = quantity.levels == 0 ? natural : quantity.levels;
+      if (levels < 1) {
+        throw UsageError(
+            fmt::format("levels of \"{}\" is {}, but a grid needs at least 1", quantity.name, quantity.levels));
+      }
+      if (natural != 0 && levels != natural) {
+        throw UsageError(
+            fmt::format("levels of \"{}\" is {}, but its choice has {} values", quantity.name, levels, natural));
+      }
+      for (int level = 0; level < levels; ++level) values_[i].push_back(quantity.distribution.level(level, levels));
+      strides_[i] = instances_;
+      if (instances_ > std::numeric_limits<std::int64_t>::max() / levels) {
+        throw UsageError("the grid has more than 2^63 instances: take fewer levels");
+      }
+      instances_ *= levels;
+    }
+  }
+  std::int64_t instances() const override { return instances_; }
+  double value(std::int64_t instance, int quantity) const override {
+    const auto i = static_cast<std::size_t>(quantity);
+    const std::int64_t level = instance / strides_[i] % static_cast<std::int64_t>(values_[i].size());
+    return values_[i][static_cast<std::size_t>(level)];
+  }
+
+ private:
+  std::vector<std::vector<double>> values_;  // [quantities][levels]
+  std::vector<std::int64_t> strides_;
+  std::int64_t instances_ = 1;
+};
+
+class TableSample : public Sample {
+ public:
+  explicit TableSample(Table table) : table_(std::move(table)) {}
+  std::int64_t instances() const override { return table_.rows(); }
+  double value(std::int64_t instance, int quantity) const override {
+    return table_.values[static_cast<std::size_t>(instance) * table_.names.size() + static_cast<std::size_t>(quantity)];
+  }
+
+ private:
+  Table table_;
+};
+
+template <class Descriptions>
+int index_of(const Descriptions& descriptions, std::string_view name) {
+  const auto place =
+      std::find_if(descriptions.begin(), descriptions.end(), [&](const auto& entry) { return entry.name == name; });
+  return place == descriptions.end() ? -1 : static_cast<int>(place - descriptions.begin());
+}
+
+template <class Descriptions>
+void append_names(const Descriptions& descriptions, std::vector<std::string>& names) {
+  for (const auto& entry : descriptions) names.push_back(entry.name);
+}
+
+// "FILE:LINE:COLUMN: error: " of a table that came from a file.
+std::string place(const Table& table, int line, int column) {
+  return table.file.empty() ? "" : fmt::format("{}:{}:{}: error: ", table.file, line, column);
+}
+
+}  // namespace
+
+EnsembleInputs::EnsembleInputs(const ModelDescription& model)
+    : initial_(model.variables.size(), std::numeric_limits<double>::quiet_NaN()), t_span_{model.t_begin, model.t_end} {
+  for (const auto& parameter : model.parameters) parameters_.push_back(parameter.value);
+}
+
+EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const SampledQuantity& quantity) {
+  std::vector<std::string> known;
+  const bool parameter = quantity.kind == SampledQuantity::Kind::parameter;
+  const int index = parameter ? index_of(model.parameters, quantity.name) : index_of(model.variables, quantity.name);
+  if (index >= 0) return {parameter ? Slot::parameter : Slot::initial, index};
+  if (parameter) {
+    append_names(model.parameters, known);
+  } else {
+    append_names(model.variables, known);
+  }
+  throw UsageError(fmt::format("model \"{}\" has no {} \"{}\"{}", model.name, parameter ? "parameter" : "variable",
+                               quantity.name, did_you_mean(quantity.name, known)));
+}
+
+void EnsembleInputs::set(Target target, double value) {
+  const auto index = static_cast<std::size_t>(target.index);
+  (target.slot == Slot::parameter ? parameters_ : initial_)[index] = value;
+}
+
+void EnsembleInputs::finish_targets() {
+  for (const Target& target : targets_) {
+    if (target.slot == Slot::parameter) sampled_parameters_.push_back(target.index);
+    if (target.slot == Slot::initial) sampled_initial_.push_back(target.index);
+    if (target.slot == Slot::time) sampled_times_[static_cast<std::size_t>(target.index)] = true;
+  }
+  std::sort(sampled_parameters_.begin(), sampled_parameters_.end());
+  std::sort(sampled_initial_.begin(), sampled_initial_.end());
+}
+
+EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const SamplerSettings& settings,
+                                       const std::vector<SampledQuantity>& quantities) {
+  EnsembleInputs inputs(model);
+  std::vector<SampledQuantity> drawn;
+  std::vector<Distribution> distributions;
+  std::vector<std::pair<Slot, int>> seen;
+  for (const SampledQuantity& quantity : quantities) {
+    const Target target = find(model, quantity);
+    if (std::find(seen.begin(), seen.end(), std::pair(target.slot, target.index)) != seen.end()) {
+      throw UsageError(fmt::format("\"{}\" is given twice, but needs one distribution", quantity.name));
+    }
+    seen.emplace_back(target.slot, target.index);
+    if (quantity.distribution.is_constant()) {
+      inputs.set(target, quantity.distribution.quantile(0.5));
+      continue;
+    }
+    inputs.targets_.push_back(target);
+    drawn.push_back(quantity);
+    distributions.push_back(quantity.distribution);
+  }
+  if (settings.sampler == "grid") {
+    inputs.sample_ = std::make_shared<GridSample>(drawn);
+    if (settings.instances != 0 && settings.instances != inputs.sample_->instances()) {
+      throw UsageError(fmt::format("instances is {}, but the grid has {}: leave it out", settings.instances,
+                                   inputs.sample_->instances()));
+    }
+  } else {
+    inputs.sample_ = std::make_shared<RandomSample>(settings, std::move(distributions));
+  }
+  inputs.finish_targets();
+  return inputs;
+}
+
+EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table table,
+                                         const std::vector<SampledQuantity>& constants) {
+  EnsembleInputs inputs(model);
+  std::vector<std::string> known = {"t_begin", "t_end"};
+  append_names(model.parameters, known);
+  append_names(model.variables, known);
+  std::vector<std::string> problems;
+  for (std::size_t i = 0; i < table.names.size(); ++i) {
+    const std::string& name = table.names[i];
+    const int column = i < table.name_columns.size() ? table.name_columns[i] : 1;
+    const int parameter = index_of(model.parameters, name);
+    const int variable = index_of(model.variables, name);
+    Target target{Slot::parameter, parameter};
+    if (parameter < 0 && variable >= 0) target = {Slot::initial, variable};
+    if (parameter < 0 && variable < 0) target = {Slot::time, name == "t_begin" ? 0 : name == "t_end" ? 1 : -1};
+    if (target.index < 0) {
+      problems.push_back(
+          fmt::format("{}model \"{}\" has no parameter or variable \"{}\" for this column of the table{}",
+                      place(table, table.name_line, column), model.name, name, did_you_mean(name, known)));
+    }
+    if (std::find(table.names.begin(), table.names.begin() + static_cast<std::ptrdiff_t>(i), name) !=
+        table.names.begin() + static_cast<std::ptrdiff_t>(i)) {
+      problems.push_back(
+          fmt::format("{}the table has two columns \"{}\"", place(table, table.name_line, column), name));
+    }
+    inputs.targets_.push_back(target);
+  }
+  for (const SampledQuantity& constant : constants) {
+    const Target target = find(model, constant);
+    if (!constant.distribution.is_constant()) {
+      throw UsageError(fmt::format("\"{}\" has a distribution, but beside a table it must be a number", constant.name));
+    }
+    const bool in_table = std::any_of(inputs.targets_.begin(), inputs.targets_.end(), [&](const Target& other) {
+      return other.slot == target.slot && other.index == target.index;
+    });
+    if (in_table) throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
+    inputs.set(target, constant.distribution.quantile(0.5));
+  }
+  if (!problems.empty()) throw UsageError(fmt::format("{}", fmt::join(problems, "\n")));
+  if (table.rows() == 0) throw UsageError(fmt::format("{}the table has no rows", place(table, 1, 1)));
+  if (table.values.size() % table.names.size() != 0) {
+    throw UsageError(fmt::format("the table has {} values in {} columns, but needs whole rows", table.values.size(),
+                                 table.names.size()));
+  }
+  if (const auto bad =
+          std::find_if(table.values.begin(), table.values.end(), [](double x) { return !std::isfinite(x); });
+      bad != table.values.end()) {
+    throw UsageError(fmt::format("the table has {}, but needs finite numbers", *bad));
+  }
+  inputs.sample_ = std::make_shared<TableSample>(std::move(table));
+  inputs.finish_targets();
+  return inputs;
+}
+
+void EnsembleInputs::fill(std::int64_t instance, double* parameters, double* initial, double* t_span) const {
+  std::copy(parameters_.begin(), parameters_.end(), parameters);
+  std::copy(initial_.begin(), initial_.end(), initial);
+  std::copy(t_span_.begin(), t_span_.end(), t_span);
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const Target& target = targets_[i];
+    double* slot = target.slot == Slot::parameter ? parameters : target.slot == Slot::initial ? initial : t_span;
+    slot[target.index] = sample_->value(instance, static_cast<int>(i));
+  }
+}
+
+}  // namespace manyfold

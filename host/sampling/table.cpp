@@ -1,0 +1,194 @@
+#include "host/sampling/table.hpp"
+
+#include <netcdf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+namespace manyfold {
+namespace {
+
+class Problems {
+ public:
+  explicit Problems(std::string file) : file_(std::move(file)) {}
+  void add(int line, int column, const std::string& message) {
+    constexpr std::size_t most = 20;  // a table with a wrong column is wrong in every row
+    if (lines_.size() < most) lines_.push_back(fmt::format("{}:{}:{}: error: {}", file_, line, column, message));
+  }
+  void raise() const {
+    if (!lines_.empty()) throw UsageError(fmt::format("{}", fmt::join(lines_, "\n")));
+  }
+  [[noreturn]] void fail(int line, int column, const std::string& message) {
+    add(line, column, message);
+    throw UsageError(fmt::format("{}", fmt::join(lines_, "\n")));
+  }
+
+ private:
+  std::string file_;
+  std::vector<std::string> lines_;
+};
+
+struct Field {
+  std::string_view text;
+  int column;  // counted from 1
+};
+
+std::vector<Field> split(std::string_view line) {
+  std::vector<Field> fields;
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t comma = std::min(line.find(',', start), line.size());
+    std::size_t first = start;
+    std::size_t last = comma;
+    while (first < last && (line[first] == ' ' || line[first] == '\t')) ++first;
+    while (last > first && (line[last - 1] == ' ' || line[last - 1] == '\t')) --last;
+    const int column = static_cast<int>(first) + 1;
+    if (last - first >= 2 && line[first] == '"' && line[last - 1] == '"') {
+      ++first;
+      --last;
+    }
+    fields.push_back({line.substr(first, last - first), column});
+    if (comma == line.size()) return fields;
+    start = comma + 1;
+  }
+}
+
+void read_header(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
+  table.name_line = line;
+  for (const Field& field : fields) {
+    if (field.text.empty()) problems.add(line, field.column, "a column of the table has no name");
+    if (!field.text.empty() && std::find(table.names.begin(), table.names.end(), field.text) != table.names.end()) {
+      problems.add(line, field.column, fmt::format("the table has two columns \"{}\"", field.text));
+    }
+    table.names.emplace_back(field.text);
+    table.name_columns.push_back(field.column);
+  }
+}
+
+void read_row(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
+  if (fields.size() != table.names.size()) {
+    const std::size_t place = std::min(fields.size() - 1, table.names.size());
+    problems.add(line, fields[place].column,
+                 fmt::format("the row has {} fields, but the header has {}", fields.size(), table.names.size()));
+    return;
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    std::string_view text = fields[i].text;
+    if (text.starts_with('+')) text.remove_prefix(1);
+    double value = 0.0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (end != text.data() + text.size() || text.empty() || error != std::errc()) {
+      problems.add(line, fields[i].column,
+                   fmt::format("column \"{}\" has \"{}\", but needs a number", table.names[i], fields[i].text));
+    } else if (!std::isfinite(value)) {
+      problems.add(line, fields[i].column,
+                   fmt::format("column \"{}\" has \"{}\", but needs a finite number", table.names[i], fields[i].text));
+    }
+    table.values.push_back(value);
+  }
+  table.lines.push_back(line);
+}
+
+Table read_csv(const std::filesystem::path& path) {
+  Table table;
+  table.file = path.string();
+  Problems problems(table.file);
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    problems.fail(1, 1, fmt::format("the table cannot be read: {}", std::strerror(file ? EISDIR : errno)));
+  }
+  std::string line;
+  int number = 0;
+  while (std::getline(file, line)) {
+    ++number;
+    const bool cut = file.eof();  // the line ended with the file, not with a newline
+    if (line.ends_with('\r')) line.pop_back();
+    if (number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == std::string::npos || line[first] == '#') continue;
+    if (cut) {
+      problems.add(number, static_cast<int>(line.size()) + 1,
+                   "the last line does not end with a newline: the file may be truncated");
+    }
+    if (table.names.empty()) {
+      read_header(split(line), number, table, problems);
+    } else {
+      read_row(split(line), number, table, problems);
+    }
+  }
+  if (file.bad()) problems.fail(number + 1, 1, fmt::format("the table cannot be read: {}", std::strerror(errno)));
+  problems.raise();
+  if (table.names.empty()) problems.fail(number + 1, 1, "the table is empty, but needs a header row of names");
+  if (table.values.empty()) problems.fail(number + 1, 1, "the table has a header, but no rows");
+  return table;
+}
+
+Table read_netcdf(const std::filesystem::path& path) {
+  Table table;
+  table.file = path.string();
+  Problems problems(table.file);
+  int id = -1;
+  const auto check = [&problems](int error) {
+    if (error != NC_NOERR) problems.fail(1, 1, fmt::format("the table cannot be read: {}", nc_strerror(error)));
+  };
+  check(nc_open(path.c_str(), NC_NOWRITE, &id));
+  struct Closer {
+    int id;
+    ~Closer() { nc_close(id); }
+  } const closer{id};
+  int dimension = -1;
+  if (nc_inq_dimid(id, "instance", &dimension) != NC_NOERR)
+    problems.fail(1, 1, "the table has no dimension \"instance\"");
+  std::size_t rows = 0;
+  check(nc_inq_dimlen(id, dimension, &rows));
+  int count = 0;
+  check(nc_inq_nvars(id, &count));
+  std::vector<std::vector<double>> columns;
+  for (int variable = 0; variable < count; ++variable) {
+    char name[NC_MAX_NAME + 1] = {};
+    nc_type type = NC_NAT;
+    int dimensions = 0;
+    int over[NC_MAX_VAR_DIMS] = {};
+    check(nc_inq_var(id, variable, name, &type, &dimensions, over, nullptr));
+    if (dimensions != 1 || over[0] != dimension) continue;
+    if (type == NC_CHAR || type == NC_STRING || type > NC_MAX_ATOMIC_TYPE) {
+      problems.add(1, 1, fmt::format("variable \"{}\" of the table is text, but must be numeric", name));
+      continue;
+    }
+    table.names.emplace_back(name);
+    columns.emplace_back(rows);
+    check(nc_get_var_double(id, variable, columns.back().data()));
+    const auto bad =
+        std::find_if(columns.back().begin(), columns.back().end(), [](double x) { return !std::isfinite(x); });
+    if (bad != columns.back().end()) {
+      problems.add(1, 1,
+                   fmt::format("variable \"{}\" of the table is {} for instance {}, but must be finite", name, *bad,
+                               bad - columns.back().begin()));
+    }
+  }
+  problems.raise();
+  if (columns.empty()) problems.fail(1, 1, "the table has no numeric variable on the dimension \"instance\" alone");
+  if (rows == 0) problems.fail(1, 1, "the table has no instances");
+  table.values.reserve(rows * columns.size());
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (const auto& column : columns) table.values.push_back(column[row]);
+  }
+  return table;
+}
+
+}  // namespace
+
+Table read_table(const std::filesystem::path& path) {
+  return path.extension() == ".nc" ? read_netcdf(path) : read_csv(path);
+}
+
+}  // namespace manyfold

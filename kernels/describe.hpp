@@ -18,8 +18,8 @@ void describe_model(ModelDescription& description) {
   for (const Variable& variable : Equations::variables) {
     for (int k = 1; k <= variable.count; ++k) {
       const std::string number = variable.count > 1 ? std::to_string(k) : std::string();
-      description.variables.push_back({variable.name + number, variable.unit, variable.description, variable.initial,
-                                       variable.algebraic});
+      description.variables.push_back(
+          {variable.name + number, variable.unit, variable.description, variable.initial, variable.algebraic});
     }
   }
   if constexpr (model_check::HasParameters<Equations>) {

@@ -16,7 +16,10 @@ class PackDriver {
   static constexpr int width = lane_width<Real>;
 
   PackDriver(const KernelOptions& options, KernelFeed& feed)
-      : options_(integrator_options(options)), saved_(options.saved), saved_count_(options.saved_count), feed_(feed),
+      : options_(integrator_options(options)),
+        saved_(options.saved),
+        saved_count_(options.saved_count),
+        feed_(feed),
         integrator_(options_) {}
 
   /// Integrates instances until the feed has no more, or the run is cancelled.

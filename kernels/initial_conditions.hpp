@@ -126,7 +126,7 @@ class InitialConditions {
       const Real size = correction_size(delta, dy, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
       const Mask small = searching & (size <= Real(small_correction)) &
-                         (slope_change(delta, dy) <= Real(1e-6) | Mask(iteration >= most_slope_iterations));
+                         ((slope_change(delta, dy) <= Real(1e-6)) | Mask(iteration >= most_slope_iterations));
 
       Real damping(1.0);
       Mask improving = searching;

@@ -18,8 +18,8 @@ struct Assignment {
   double t_end;
   const double* times;  ///< [time_count] output times in the order of integration
   int time_count;
-  double* values;       ///< [time_count][saved variables]; stays as it is where the instance does not arrive
-  double* end_state;    ///< [2][variables of the model]: y and y' where the instance ended; may be null
+  double* values;     ///< [time_count][saved variables]; stays as it is where the instance does not arrive
+  double* end_state;  ///< [2][variables of the model]: y and y' where the instance ended; may be null
 };
 
 /// The settings of all instances.
@@ -36,10 +36,10 @@ struct KernelOptions {
 
 /// How well the lanes were used.
 struct Utilisation {
-  double lane_ticks = 0.0;             ///< step attempts of live lanes
-  double ticks = 0.0;                  ///< step attempts of all lanes of the pack
-  double lane_iterations = 0.0;        ///< Newton iterations of lanes that needed them
-  double iterations = 0.0;             ///< Newton iterations of all lanes of the pack
+  double lane_ticks = 0.0;       ///< step attempts of live lanes
+  double ticks = 0.0;            ///< step attempts of all lanes of the pack
+  double lane_iterations = 0.0;  ///< Newton iterations of lanes that needed them
+  double iterations = 0.0;       ///< Newton iterations of all lanes of the pack
 };
 
 /// The source of instances and the destination of results. One feed serves one pack; calls come from one thread.

@@ -40,6 +40,15 @@ class Linearisation {
     }
   }
 
+  /// F_y' x
+  MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {
+    for (int i = 0; i < System::n; ++i) product[i] = Real(0.0);
+    for_each_index<System::entries_dy.size>([&](auto k) {
+      const int i = row_dy(k);
+      product[i] += by_dy_[k] * x[column_dy(k)];
+    });
+  }
+
   /// Entry k of shift F_y' + F_y, in the row order of `Structure::matrix`.
   template <class Number>
   MANYFOLD_INLINE Number shifted(auto k, const Number& shift) const {
@@ -68,6 +77,9 @@ class Linearisation {
   static constexpr Slots slots = find_slots();
   static constexpr MANYFOLD_INLINE int slot_y(int k) { return slots.y[k]; }
   static constexpr MANYFOLD_INLINE int slot_dy(int k) { return slots.dy[k]; }
+
+  static constexpr MANYFOLD_INLINE int row_dy(int k) { return System::entries_dy.row[k]; }
+  static constexpr MANYFOLD_INLINE int column_dy(int k) { return System::entries_dy.column[k]; }
 
   template <class Number>
   static MANYFOLD_INLINE Number as(const Real& x) {

@@ -15,8 +15,8 @@ struct NewtonResult {
   MaskOf<Real> converged;
   MaskOf<Real> finite;  ///< every correction was finite
   Real iterations;      ///< per lane
-  int passes = 0;  ///< iterations of the pack: of its slowest lane
-  Real rate;  ///< contraction theta = ||delta_k|| / ||delta_(k-1)||, the largest seen; 0 after one iteration
+  int passes = 0;       ///< iterations of the pack: of its slowest lane
+  Real rate;            ///< contraction theta = ||delta_k|| / ||delta_(k-1)||, the largest seen; 0 after one iteration
 };
 
 /// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the

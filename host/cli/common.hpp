@@ -14,11 +14,14 @@
 namespace manyfold::cli {
 
 /// Tells, on standard error, what the user waits for.
-inline void announce(const std::string& line) { std::cerr << "manyfold: " << line << std::endl; }
+inline void announce(const std::string& line) {
+  std::cerr << "manyfold: " << line << std::endl;
+}
 
 /// The backend that will run; says so where `auto` had to choose.
 inline std::string choose_backend(const SolverOptions& options) {
-  if (options.backend == "cuda") throw UsageError("backend 'cuda': this build has no CUDA backend; use 'cpu' or 'auto'");
+  if (options.backend == "cuda")
+    throw UsageError("backend 'cuda': this build has no CUDA backend; use 'cpu' or 'auto'");
   if (options.backend != "cpu" && options.backend != "auto") {
     throw UsageError(fmt::format("unknown backend '{}': one of auto, cpu, cuda", options.backend));
   }

@@ -15,12 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json model_json(const ModelDescription& model) {
-  Json result = {{"name", model.name},
-                 {"description", model.description},
-                 {"time_unit", model.time_unit},
-                 {"t_span", {model.t_begin, model.t_end}},
-                 {"variables", Json::array()},
-                 {"parameters", Json::array()}};
+  Json result = {{"name", model.name},           {"description", model.description},
+                 {"time_unit", model.time_unit}, {"t_span", {model.t_begin, model.t_end}},
+                 {"variables", Json::array()},   {"parameters", Json::array()}};
   for (const VariableDescription& variable : model.variables) {
     result["variables"].push_back({{"name", variable.name},
                                    {"unit", variable.unit},
@@ -67,7 +64,8 @@ int list(bool json) {
   for (const ModelDescription& model : builtin_models()) {
     std::cout << fmt::format("{:<22} {:>3} variables  {}\n", model.name, model.variables.size(), model.description);
   }
-  std::cout << "\n'manyfold describe MODEL' shows variables and parameters; a model file (.hpp) of your own works too.\n";
+  std::cout
+      << "\n'manyfold describe MODEL' shows variables and parameters; a model file (.hpp) of your own works too.\n";
   return all_succeeded;
 }
 
@@ -97,7 +95,10 @@ int describe(const std::string& name, bool json) {
 
 int info(bool json) {
   const std::string instruction_set = default_instruction_set();
-  const int lanes = instruction_set == "avx512" ? 8 : instruction_set == "avx2" ? 4 : instruction_set == "baseline" ? 2 : 1;
+  const int lanes = instruction_set == "avx512"     ? 8
+                    : instruction_set == "avx2"     ? 4
+                    : instruction_set == "baseline" ? 2
+                                                    : 1;
   const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
   const std::string compiler = kernel_compiler().string();
   const std::string devices = "none: this build has no CUDA backend";
@@ -120,7 +121,8 @@ int info(bool json) {
     return all_succeeded;
   }
   std::cout << fmt::format(
-      "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\ncompiler       {} (built with {})\n"
+      "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\ncompiler       {} (built "
+      "with {})\n"
       "kernel cache   {}\nheaders        {}\nmethods\n",
       build::version, lanes, instruction_set, threads, devices, compiler.empty() ? "none found" : compiler,
       build::compiler_id, kernel_cache().string(), header_root().string());

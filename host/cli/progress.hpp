@@ -32,9 +32,8 @@ class ProgressBar {
     const int filled = static_cast<int>(part * width);
     const double rate = static_cast<double>(progress.finished) / progress.seconds;
     const std::string left =
-        progress.finished > 0
-            ? duration(static_cast<double>(progress.instances - progress.finished) / rate) + " left"
-            : "";
+        progress.finished > 0 ? duration(static_cast<double>(progress.instances - progress.finished) / rate) + " left"
+                              : "";
     const std::string failures = progress.failed > 0 ? fmt::format(", {} failed", progress.failed) : "";
     fmt::print(stderr, "\r\033[K[{:=<{}}{: <{}}] {:5.1f} %  {:.3g} instances/s  {}{}", "", filled, "", width - filled,
                100.0 * part, rate, left, failures);

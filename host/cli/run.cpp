@@ -31,11 +31,10 @@ void print_summary(const RunSummary& summary, const std::string& output) {
     std::cout << fmt::format("  {:>10}  {}{}\n", summary.by_status[i], status_name(status),
                              succeeded(status) ? "" : fmt::format(": {}", status_messages[i]));
   }
-  std::cout << fmt::format("steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
-                           static_cast<double>(summary.totals.steps) / total,
-                           static_cast<double>(summary.totals.rejected) / total,
-                           static_cast<double>(summary.totals.newton_iterations) / total,
-                           100.0 * summary.lane_utilisation);
+  std::cout << fmt::format(
+      "steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
+      static_cast<double>(summary.totals.steps) / total, static_cast<double>(summary.totals.rejected) / total,
+      static_cast<double>(summary.totals.newton_iterations) / total, 100.0 * summary.lane_utilisation);
   std::cout << fmt::format("result: {}\n", output);
 }
 
@@ -69,11 +68,12 @@ int run(const RunArguments& arguments) {
   if (arguments.backend) sweep.options.backend = *arguments.backend;
   if (arguments.threads) sweep.options.threads = *arguments.threads;
   const std::string backend = choose_backend(sweep.options);
-  const LoadedKernel loaded = load_with_structure(
-      {sweep.model, sweep.options.method, std::nullopt, ""},
-      [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
+  const LoadedKernel loaded =
+      load_with_structure({sweep.model, sweep.options.method, std::nullopt, ""},
+                          [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);
-  const std::filesystem::path output = arguments.output ? std::filesystem::path(*arguments.output) : resolved.output_file;
+  const std::filesystem::path output =
+      arguments.output ? std::filesystem::path(*arguments.output) : resolved.output_file;
 
   ResultFileSettings settings;
   settings.path = output;
@@ -108,7 +108,9 @@ int run(const RunArguments& arguments) {
     resolved.inputs.fill(instance, parameters, initial, t_span);
   };
   ensemble.time_count = resolved.times.count();
-  ensemble.fill_times = [&](double t_begin, double t_end, double* times) { resolved.times.fill(t_begin, t_end, times); };
+  ensemble.fill_times = [&](double t_begin, double t_end, double* times) {
+    resolved.times.fill(t_begin, t_end, times);
+  };
   ensemble.saved = resolved.saved;
   ensemble.options = resolved.options;
   ensemble.stop = &stop_requested;
@@ -121,7 +123,8 @@ int run(const RunArguments& arguments) {
   bar.clear();
 
   if (arguments.json) {
-    std::cout << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, output.string()).dump(2) << std::endl;
+    std::cout << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, output.string()).dump(2)
+              << std::endl;
   } else {
     print_summary(summary, output.string());
   }

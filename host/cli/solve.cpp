@@ -32,7 +32,8 @@ std::pair<std::string, double> assignment(const std::string& text, const std::st
 }
 
 template <class Descriptions>
-int index_of(const std::string& name, const Descriptions& descriptions, const std::string& kind, const std::string& model) {
+int index_of(const std::string& name, const Descriptions& descriptions, const std::string& kind,
+             const std::string& model) {
   std::vector<std::string> names;
   for (const auto& description : descriptions) names.push_back(description.name);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -47,7 +48,8 @@ OutputTimes output_times(const SolveArguments& arguments) {
   if (arguments.times.find(',') == std::string::npos) {
     const double count = number(arguments.times, "--times");
     if (count != std::floor(count) || count < 2 || count > 1e7) {
-      throw UsageError(fmt::format("--times {}: needs a whole number of at least 2, or a list t1,t2,...", arguments.times));
+      throw UsageError(
+          fmt::format("--times {}: needs a whole number of at least 2, or a list t1,t2,...", arguments.times));
     }
     return OutputTimes::equal_steps(static_cast<int>(count));
   }
@@ -84,7 +86,8 @@ int solve(const SolveArguments& arguments) {
       {arguments.model, arguments.method, std::nullopt, ""}, [&](const std::string& name) -> std::optional<long> {
         for (const auto& [key, value] : settings) {
           if (key != name) continue;
-          if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
+          if (value != std::floor(value))
+            throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
           return static_cast<long>(value);
         }
         return std::nullopt;
@@ -158,7 +161,8 @@ int solve(const SolveArguments& arguments) {
       file << '\n';
     }
     file.close();
-    if (!file) throw UsageError(fmt::format("cannot write '{}': {}", *arguments.csv, std::generic_category().message(errno)));
+    if (!file)
+      throw UsageError(fmt::format("cannot write '{}': {}", *arguments.csv, std::generic_category().message(errno)));
   } else {
     std::cout << fmt::format("{:>14}", "time");
     for (const VariableDescription& variable : model.variables) std::cout << fmt::format(" {:>16}", variable.name);
@@ -176,8 +180,8 @@ int solve(const SolveArguments& arguments) {
   if (!good) {
     const std::string residual =
         outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
-    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}\n", status_name(outcome.status), outcome.t_reached,
-                             status_messages[static_cast<std::size_t>(outcome.status)], residual);
+    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}\n", status_name(outcome.status),
+                             outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual);
     return some_failed;
   }
   return all_succeeded;

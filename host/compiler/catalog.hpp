@@ -12,7 +12,7 @@ namespace manyfold {
 const std::vector<ModelDescription>& builtin_models();
 
 struct MethodDescription {
-  std::string name;         ///< as in sweep files
+  std::string name;  ///< as in sweep files
   std::string family;
   int order = 0;
   std::string template_name;  ///< of the class template in kernels/methods

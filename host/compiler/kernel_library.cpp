@@ -42,7 +42,9 @@ std::vector<std::string> words(const std::string& text) {
 
 std::string read_file(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw UsageError(fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
+  if (!stream)
+    throw UsageError(
+        fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -70,10 +72,12 @@ ModelSource find_model(const std::string& model) {
     return {fs::absolute(path), false};
   }
   if (path.extension() == ".mo") {
-    throw UsageError(fmt::format("model '{}': this version does not read .mo files; give a .hpp file or a built-in model", model));
+    throw UsageError(
+        fmt::format("model '{}': this version does not read .mo files; give a .hpp file or a built-in model", model));
   }
-  throw UsageError(fmt::format("unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp file",
-                               model, did_you_mean(model, names)));
+  throw UsageError(
+      fmt::format("unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp file",
+                  model, did_you_mean(model, names)));
 }
 
 const MethodDescription& find_method(const std::string& name) {
@@ -104,7 +108,8 @@ void hash_file(XXH3_state_t& state, const fs::path& path, std::set<fs::path>& se
 }
 
 /// Every header that can change a kernel, and the compiler, its version and its flags.
-std::string cache_key(const std::string& unit, const fs::path& model, const std::string& flags, const fs::path& compiler) {
+std::string cache_key(const std::string& unit, const fs::path& model, const std::string& flags,
+                      const fs::path& compiler) {
   XXH3_state_t* state = XXH3_createState();
   XXH3_128bits_reset(state);
   const auto add = [&](const std::string& text) { XXH3_128bits_update(state, text.data(), text.size() + 1); };
@@ -150,7 +155,8 @@ CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs:
   const int error = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    throw UsageError(fmt::format("cannot start the compiler '{}': {}", arguments[0], std::generic_category().message(error)));
+    throw UsageError(
+        fmt::format("cannot start the compiler '{}': {}", arguments[0], std::generic_category().message(error)));
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -255,7 +261,7 @@ fs::path kernel_cache() {
 
 fs::path kernel_compiler() {
   const auto on_path = [](const std::string& name) -> fs::path {
-    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : fs::path();
+    if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? fs::path(name) : fs::path();
     std::istringstream folders(environment("PATH"));
     for (std::string folder; std::getline(folders, folder, ':');) {
       const fs::path candidate = fs::path(folder) / name;
@@ -281,13 +287,15 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
                                         instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "");
   if (source.builtin && request.structural_value) {
     const auto& models = builtin_models();
-    const auto model = std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == request.model; });
+    const auto model =
+        std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == request.model; });
     check_structural_value(request.model, model->structural, *request.structural_value);
   }
 
   if (source.builtin && !request.structural_value) {
     const std::string name = fmt::format("{}-{}-{}.so", request.model, method.name, instruction_set);
-    for (const fs::path& folder : {executable_folder() / "kernels", executable_folder() / ".." / "lib" / "manyfold" / "kernels"}) {
+    for (const fs::path& folder :
+         {executable_folder() / "kernels", executable_folder() / ".." / "lib" / "manyfold" / "kernels"}) {
       if (auto loaded = open_library(folder / name, "built ahead")) return *loaded;
     }
   }
@@ -297,19 +305,22 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
       request.structural_value ? fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value) : "",
       source.file.string(), method.template_name);
   if (read_file(source.file).find("MANYFOLD_MODEL") == std::string::npos) {
-    throw UsageError(fmt::format("{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
-                                 source.file.string()));
+    throw UsageError(fmt::format(
+        "{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
+        source.file.string()));
   }
   const fs::path compiler = kernel_compiler();
   if (compiler.empty()) {
-    throw UsageError("no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
+    throw UsageError(
+        "no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
   }
   const std::string key = cache_key(unit, source.file, flags, compiler);
   const fs::path cache = kernel_cache();
   const std::string stem = fmt::format("{}-{}-{}-{}", source.file.stem().string(), method.name, instruction_set, key);
   const fs::path library = cache / (stem + ".so");
   if (auto loaded = open_library(library, "cache")) {
-    if (request.structural_value) check_structural_value(request.model, loaded->model.structural, *request.structural_value);
+    if (request.structural_value)
+      check_structural_value(request.model, loaded->model.structural, *request.structural_value);
     return *loaded;
   }
 
@@ -339,11 +350,12 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   fs::remove(log, error);
   if (result.status != 0) {
     fs::remove(object, error);
-    throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile", relevant_errors(result.output, source.file),
-                                 request.model));
+    throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
+                                 relevant_errors(result.output, source.file), request.model));
   }
   fs::rename(object, library, error);
-  if (error) throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", cache.string(), error.message()));
+  if (error)
+    throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", cache.string(), error.message()));
   auto loaded = open_library(library, "compiled");
   if (!loaded) {
     const char* reason = dlerror();
@@ -351,7 +363,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
                                          reason != nullptr ? reason : "it does not fit this version"));
   }
   loaded->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (request.structural_value) check_structural_value(request.model, loaded->model.structural, *request.structural_value);
+  if (request.structural_value)
+    check_structural_value(request.model, loaded->model.structural, *request.structural_value);
   return *loaded;
 }
 

@@ -12,8 +12,8 @@ namespace manyfold {
 
 /// Which kernel.
 struct KernelRequest {
-  std::string model;   ///< a built-in name, or the path of a model file (.hpp)
-  std::string method;  ///< a name of `methods()`; "auto" is the first
+  std::string model;                     ///< a built-in name, or the path of a model file (.hpp)
+  std::string method;                    ///< a name of `methods()`; "auto" is the first
   std::optional<long> structural_value;  ///< of the model's structural parameter
   std::string instruction_set;           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
 };
@@ -28,9 +28,9 @@ struct LoadedKernel {
 };
 
 /// Loads the kernel, compiling it if it is not there yet. `announce` is called with one line before a compilation.
-/// Throws UsageError for an unknown model or method, a value of the structural parameter outside its range, a model file
-/// that cannot be read or does not compile (the compiler's words about the user's file are in the message), and where no
-/// compiler is found.
+/// Throws UsageError for an unknown model or method, a value of the structural parameter outside its range, a model
+/// file that cannot be read or does not compile (the compiler's words about the user's file are in the message), and
+/// where no compiler is found.
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
 
 /// The instruction set that kernels use on this machine: the environment variable MANYFOLD_ISA, or the best there is.

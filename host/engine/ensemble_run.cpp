@@ -147,8 +147,9 @@ class WorkQueue {
       if (std::isnan(initial[i])) initial[i] = own[i];
     }
     run_.fill_times(t_span[0], t_span[1], output_times);
-    return {chunk.first + k, parameters, initial, t_span[0], t_span[1], output_times, run_.time_count,
-            chunk.values.data() + at * times * run_.saved.size(), nullptr};
+    return {chunk.first + k, parameters,   initial,         t_span[0],
+            t_span[1],       output_times, run_.time_count, chunk.values.data() + at * times * run_.saved.size(),
+            nullptr};
   }
 
   static void add(const InstanceOutcome& outcome, RunSummary& summary) {
@@ -244,8 +245,8 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   RunSummary summary;
   summary.instances = run.instances;
-  summary.threads =
-      run.options.threads > 0 ? run.options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  summary.threads = run.options.threads > 0 ? run.options.threads
+                                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
   WorkQueue queue(run, chunk_size, 4 * static_cast<std::size_t>(summary.threads) + 8);
   queue.start_workers(summary.threads);

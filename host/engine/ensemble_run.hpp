@@ -1,7 +1,7 @@
 #pragma once
 // Runs one ensemble on the threads of this machine: instances go to packs, finished chunks go to the sink in order.
-#include <atomic>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -21,8 +21,8 @@ struct Progress {
   double seconds = 0.0;
 };
 
-/// The inputs of instance `instance`: parameters [np], initial values [n] (NaN: the model's own), start and end time [2].
-/// Called from many threads; must depend on its arguments alone.
+/// The inputs of instance `instance`: parameters [np], initial values [n] (NaN: the model's own), start and end time
+/// [2]. Called from many threads; must depend on its arguments alone.
 using FillInstance = std::function<void(std::int64_t instance, double* parameters, double* initial, double* t_span)>;
 
 /// The output times [time_count] of an instance with the given time span, in the order of integration.
@@ -36,13 +36,13 @@ struct EnsembleRun {
   FillInstance fill_instance;
   int time_count = 1;
   FillTimes fill_times;
-  std::vector<int> saved;  ///< indices of the variables to save
-  SolverOptions options;   ///< atol already has one entry per variable
-  double fixed_step = 0.0; ///< > 0: constant steps without error control, for convergence studies
+  std::vector<int> saved;       ///< indices of the variables to save
+  SolverOptions options;        ///< atol already has one entry per variable
+  double fixed_step = 0.0;      ///< > 0: constant steps without error control, for convergence studies
   std::int64_t chunk_size = 0;  ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
   std::function<void(std::int64_t instance, const double* state)> end_state;  ///< [2][n]; from any thread
-  const std::atomic<bool>* stop = nullptr;                                    ///< set: finish what is written, then return
-  std::function<void(const Progress&)> progress;                              ///< from the calling thread
+  const std::atomic<bool>* stop = nullptr;        ///< set: finish what is written, then return
+  std::function<void(const Progress&)> progress;  ///< from the calling thread
 };
 
 struct RunSummary {

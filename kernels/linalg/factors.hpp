@@ -18,7 +18,8 @@ struct Either<false, A, B> {
   using type = B;
 };
 
-/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good pivots.
+/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good
+/// pivots.
 template <class Number, class Structure>
 class Factors {
  public:
@@ -35,9 +36,9 @@ class Factors {
   static constexpr long work =
       fixed_pivots ? sparse_lu::count_operations(ordering.filled) : static_cast<long>(n) * n * n / 3 + 1;
 
-  /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`. With
-  /// `keep_others` the other lanes keep their factors; without, they are left undefined, which is cheaper.
-  /// Returns the lanes of `mask` whose matrix is not singular.
+  /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `Structure::matrix`, is
+  /// `entry(k)`. With `keep_others` the other lanes keep their factors; without, they are left undefined, which is
+  /// cheaper. Returns the lanes of `mask` whose matrix is not singular.
   template <bool keep_others>
   MANYFOLD_INLINE Mask factor(const Mask& mask, auto&& entry) {
     Mask good(false);

@@ -69,7 +69,8 @@ constexpr Program<Count> write_program(const Entries<n, Slots>& filled) {
 
 }  // namespace sparse_lu
 
-/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good pivots.
+/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good
+/// pivots.
 template <class Number, class Structure>
 class SparseLU {
  public:

@@ -139,9 +139,10 @@ class Collocation {
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
-  /// The tolerance given to the error test: the estimate is of order s only, the method of order 2s - 1, so that the
-  /// error of the solution follows the tolerance asked for. As in RADAU5 (Hairer & Wanner II, IV.8 and its code).
-  static double internal_rtol(double rtol) { return 0.1 * std::pow(rtol, (s + 1.0) / (2.0 * s)); }
+  /// The tolerance given to the error test. The estimate is O(h^(s+1)), the error of the solution O(h^(2s-1)): with
+  /// this power of the tolerance the error follows rtol. (RADAU5 takes 0.1 rtol^(2/3), with which the error falls more
+  /// slowly than rtol: measured on the pendulum, by a factor of 30 from 1e-4 to 1e-8.)
+  static double internal_rtol(double rtol) { return 0.4 * std::pow(rtol, (s + 1.0) / (2.0 * s - 1.0)); }
 
   /// Stage errors relative to the tolerance. Hairer & Wanner II, p. 121.
   static double newton_tolerance(double internal_rtol) { return std::fmin(0.03, std::sqrt(internal_rtol)); }

@@ -1,15 +1,16 @@
 #pragma once
-// Problem DAS 1 of I. T. Cameron, IMA J. Numer. Anal. 3 (1983), appendix, after C. W. Gear (1971): four differential and
-// four algebraic equations, stiff, with a fast transient of the algebraic variables near t = 0.22.
+// Problem DAS 1 of I. T. Cameron, IMA J. Numer. Anal. 3 (1983), appendix, after C. W. Gear (1971): four differential
+// and four algebraic equations, stiff, with a fast transient of the algebraic variables near t = 0.22.
 //
 // The printed matrix is B = U diag(1000, 800, -10, 0.001) U with U = (J - 2 I)/2, J all ones; the eigenvalues are the
-// parameters here, and the equations use (U y)_i = r - y_i with r = sum y / 2. Of the printed 0 = y5 - y1 y6 the sign is
-// corrected to agree with the printed y5(0) = 1.
+// parameters here, and the equations use (U y)_i = r - y_i with r = sum y / 2. Of the printed 0 = y5 - y1 y6 the sign
+// is corrected to agree with the printed y5(0) = 1.
 #include <manyfold/model.hpp>
 
 struct Das1 {
   static constexpr const char* name = "das1";
-  static constexpr const char* description = "Cameron's problem DAS 1: stiff, four differential, four algebraic equations";
+  static constexpr const char* description =
+      "Cameron's problem DAS 1: stiff, four differential, four algebraic equations";
   static constexpr double t_span[] = {0.0, 1000.0};
   static constexpr manyfold::Variable variables[] = {{.name = "y1", .initial = -1.0},
                                                      {.name = "y2", .initial = -1.0},

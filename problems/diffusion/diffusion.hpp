@@ -1,7 +1,7 @@
 #pragma once
-// The diffusion equation by the method of lines as a DAE: u_t = D u_xx with u = u_b on the left and u_x = 0 on the right,
-// whose grid points beside the interior are algebraic variables. J. Alexandre dit Sandretto, Numerical methods for
-// dynamical systems (ENSTA, 2023), "Method of Lines for PDE".
+// The diffusion equation by the method of lines as a DAE: u_t = D u_xx with u = u_b on the left and u_x = 0 on the
+// right, whose grid points beside the interior are algebraic variables. J. Alexandre dit Sandretto, Numerical methods
+// for dynamical systems (ENSTA, 2023), "Method of Lines for PDE".
 #include <manyfold/model.hpp>
 
 template <int points>

@@ -1,7 +1,7 @@
 #pragma once
 // The pendulum in Cartesian coordinates with the constraint differentiated twice: index 1. Hairer & Wanner II, (VI.5.1)
-// and section VII.1. x^2 + z^2 = L^2 and x u + z w = 0 are invariants of this form, not equations: a drift from them is an
-// integration error.
+// and section VII.1. x^2 + z^2 = L^2 and x u + z w = 0 are invariants of this form, not equations: a drift from them is
+// an integration error.
 #include <manyfold/model.hpp>
 
 struct Pendulum {

@@ -6,7 +6,8 @@
 
 struct RlcIndex0 {
   static constexpr const char* name = "rlc_index0";
-  static constexpr const char* description = "RLC circuit without algebraic loop, all voltages and currents as variables";
+  static constexpr const char* description =
+      "RLC circuit without algebraic loop, all voltages and currents as variables";
   static constexpr double t_span[] = {0.0, 2e-3};
   enum { u0, u1, u2, uL, uC, i0, i1, i2, iL, iC };
   static constexpr manyfold::Variable variables[] = {

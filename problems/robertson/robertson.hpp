@@ -6,7 +6,8 @@
 
 struct Robertson {
   static constexpr const char* name = "robertson";
-  static constexpr const char* description = "Robertson's chemical kinetics, conservation of mass as algebraic equation";
+  static constexpr const char* description =
+      "Robertson's chemical kinetics, conservation of mass as algebraic equation";
   static constexpr double t_span[] = {0.0, 1e5};
   static constexpr manyfold::Variable variables[] = {
       {.name = "y1", .description = "species A", .initial = 1.0},

@@ -53,7 +53,7 @@ class SweepFile : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-const char* const documented = R"(model = "robertson"
+const char* const documented = R"toml(model = "robertson"
 t_span = [0.0, 1e5]
 
 [solver]
@@ -83,7 +83,7 @@ times = { log = [1e-6, 1e5, 12] }
 variables = ["y3", "y1"]
 trajectories = false
 statistics = ["mean", "quantile(0.05)"]
-)";
+)toml";
 
 TEST_F(SweepFile, TheDocumentedExampleSaysWhatItSays) {
   const Sweep sweep = parse(documented);
@@ -131,7 +131,7 @@ TEST_F(SweepFile, TheSmallestFileTakesDefaults) {
 }
 
 TEST_F(SweepFile, AllProblemsAreReportedInTheOrderOfTheFile) {
-  EXPECT_EQ(complaint(R"(model = "robertson"
+  EXPECT_EQ(complaint(R"toml(model = "robertson"
 t_spam = [0.0, 1.0]
 [solver]
 method = "radua5"
@@ -149,20 +149,20 @@ k3 = { distribution = "normal", mean = nan, sgma = 1 }
 [output]
 times = []
 statistics = ["mena", "quantile(2)"]
-)"),
+)toml"),
             "s.toml:2:1: error: unknown key \"t_spam\" in the sweep file; did you mean \"t_span\"?\n"
             "s.toml:4:10: error: unknown method \"radua5\"; did you mean \"radau5\"?\n"
             "s.toml:5:8: error: rtol is 1, but must be greater than 0 and less than 1\n"
             "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
-            "s.toml:7:11: error: unknown backend \"gpu\"; known: auto, cpu, cuda\n"
+            "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
             "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
             "s.toml:10:13: error: instances is 0, but must be an integer of at least 1\n"
             "s.toml:11:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
             "s.toml:13:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
-            "s.toml:14:50: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
+            "s.toml:14:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
             "s.toml:15:6: error: parameters.k3 has no key sigma\n"
-            "s.toml:15:41: error: parameters.k3.mean is nan, but must be a finite number\n"
-            "s.toml:15:46: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
+            "s.toml:15:40: error: parameters.k3.mean is nan, but must be a finite number\n"
+            "s.toml:15:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
             "\"sigma\"?\n"
             "s.toml:17:9: error: times is a list, but must be a list of at least one number\n"
             "s.toml:18:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
@@ -170,7 +170,7 @@ statistics = ["mena", "quantile(2)"]
 }
 
 TEST_F(SweepFile, NamesTheModelDoesNotKnowAreReportedTogether) {
-  EXPECT_EQ(complaint(R"(model = "robertson"
+  EXPECT_EQ(complaint(R"toml(model = "robertson"
 [solver]
 atol = { y4 = 1e-8 }
 [parameters]
@@ -179,7 +179,7 @@ kk1 = 1.0
 x = 1.0
 [output]
 variables = ["y1", "Y22"]
-)"),
+)toml"),
             "s.toml:3:10: error: atol: model \"robertson\" has no variable \"y4\"; did you mean \"y1\"?\n"
             "s.toml:5:1: error: model \"robertson\" has no parameter \"kk1\"; did you mean \"k1\"?\n"
             "s.toml:7:1: error: model \"robertson\" has no variable \"x\"; known: y1, y2, y3\n"
@@ -234,7 +234,7 @@ TEST_F(SweepFile, EqualStepsFollowEachInstancesSpanAndHitBothEnds) {
 
 TEST_F(SweepFile, AGridRunsItsLastNamedQuantityFastest) {
   // k2 is named before k1, and y1 after both, whatever their alphabet.
-  const std::string text = R"(model = "robertson"
+  const std::string text = R"toml(model = "robertson"
 [ensemble]
 sampler = "grid"
 [parameters]
@@ -242,7 +242,7 @@ k2 = { distribution = "uniform", min = 1.0, max = 2.0, levels = 2 }
 k1 = { distribution = "loguniform", min = 1.0, max = 100.0, levels = 3 }
 [initial]
 y1 = { distribution = "choice", values = [5.0, 6.0] }
-)";
+)toml";
   const ResolvedSweep resolved = resolve(parse(text), robertson());
   ASSERT_EQ(resolved.inputs.instances(), 12);
   double parameters[3];

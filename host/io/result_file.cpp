@@ -1,0 +1,531 @@
+#include "host/io/result_file.hpp"
+
+#include <fcntl.h>
+#include <netcdf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+namespace manyfold {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t elements_per_chunk = 65536;
+
+struct CounterColumn {
+  const char* name;
+  std::int64_t Counters::*member;
+  const char* long_name;
+};
+
+constexpr CounterColumn counter_columns[] = {
+    {"stat_steps", &Counters::steps, "accepted steps"},
+    {"stat_rejected", &Counters::rejected, "steps rejected by the error test"},
+    {"stat_newton_failures", &Counters::newton_failures, "step attempts given up because Newton's method failed"},
+    {"stat_newton_iterations", &Counters::newton_iterations, "Newton iterations"},
+    {"stat_residuals", &Counters::residuals, "residual evaluations"},
+    {"stat_jacobians", &Counters::jacobians, "Jacobian evaluations"},
+    {"stat_factorizations", &Counters::factorizations, "factorizations of the iteration matrix"},
+    {"stat_solves", &Counters::solves, "linear solves"},
+    {"stat_events", &Counters::events, "located events"},
+};
+
+std::filesystem::path with_suffix(std::filesystem::path path, std::string_view suffix) {
+  path += suffix;
+  return path;
+}
+
+// Asks the operating system first: its reason is better than netCDF's.
+void require_writable(const std::filesystem::path& path, const std::filesystem::path& partial) {
+  if (path.empty()) throw UsageError("the output file's name is empty");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw UsageError(fmt::format("output file {} is a directory, but must be a file", path.string()));
+  }
+  const int descriptor = ::open(partial.c_str(), O_CREAT | O_WRONLY, 0666);
+  if (descriptor < 0) {
+    throw UsageError(
+        fmt::format("output file {} cannot be written: {}: {}", path.string(), partial.string(), std::strerror(errno)));
+  }
+  ::close(descriptor);
+}
+
+}  // namespace
+
+class ResultFile::Writer {
+ public:
+  explicit Writer(ResultFileSettings settings)
+      : settings_(std::move(settings)),
+        partial_(with_suffix(settings_.path, ".partial")),
+        times_(static_cast<std::size_t>(settings_.times.count())),
+        saved_(settings_.saved.size()) {
+    check_settings();
+    require_writable(settings_.path, partial_);
+    try {
+      check(nc_create(partial_.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
+      open_ = true;
+      define();
+      prepare_statistics();
+      write_what_is_known();
+      check(nc_sync(file_), "written");
+    } catch (...) {
+      close_quietly();
+      std::error_code ignored;
+      std::filesystem::remove(partial_, ignored);
+      throw;
+    }
+  }
+
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() { close_quietly(); }
+
+  void write(const Chunk& chunk) {
+    check_chunk(chunk);
+    if (chunk.count == 0) return;
+    try {
+      write_outcomes(chunk);
+      write_inputs(chunk);
+      if (settings_.trajectories) write_trajectories(chunk);
+      if (statistics_) statistics_->add(chunk.values);
+      if (spill_) spill_->add(chunk.values);
+      finished_ += chunk.count;
+      sync_now_and_then();
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  }
+
+  void finish(bool interrupted) {
+    if (failed_ || !open_) {
+      throw std::runtime_error(fmt::format("{}: cannot be finished: an earlier write failed", partial_.string()));
+    }
+    failed_ = true;  // until everything below has succeeded
+    write_statistics();
+    if (interrupted || finished_ < settings_.instances) {
+      put_text(NC_GLOBAL, "interrupted", "true");
+      const long long finished = finished_;
+      check(nc_put_att_longlong(file_, NC_GLOBAL, "instances_finished", NC_INT64, 1, &finished), "written");
+    }
+    open_ = false;
+    check(nc_close(file_), "closed");
+    spill_.reset();
+    std::error_code error;
+    std::filesystem::rename(partial_, settings_.path, error);
+    if (error) {
+      throw std::runtime_error(
+          fmt::format("{}: cannot be renamed to {}: {}", partial_.string(), settings_.path.string(), error.message()));
+    }
+    failed_ = false;
+  }
+
+ private:
+  struct SavedVariable {
+    int trajectory = -1;
+    int count = -1;
+    int quantiles = -1;
+    std::vector<std::pair<StatisticRequest::Kind, int>> moments;  // what is asked for, and its netCDF variable
+  };
+
+  void check_settings() const {
+    if (settings_.instances < 1) {
+      throw UsageError(fmt::format("instances of a result file is {}, but must be at least 1", settings_.instances));
+    }
+    const auto require_indices = [](const std::vector<int>& indices, std::size_t size, const char* what) {
+      for (const int index : indices) {
+        if (index >= 0 && static_cast<std::size_t>(index) < size) continue;
+        throw UsageError(fmt::format("{} of a result file has index {}, but must be below {}", what, index, size));
+      }
+    };
+    require_indices(settings_.saved, settings_.model.variables.size(), "saved");
+    require_indices(settings_.sampled_initial, settings_.model.variables.size(), "sampled_initial");
+    require_indices(settings_.sampled_parameters, settings_.model.parameters.size(), "sampled_parameters");
+  }
+
+  void check_chunk(const Chunk& chunk) const {
+    if (failed_ || !open_) {
+      throw std::runtime_error(fmt::format("{}: cannot be written: an earlier write failed", partial_.string()));
+    }
+    if (chunk.first < 0 || chunk.count < 0 || chunk.first > settings_.instances - chunk.count) {
+      throw UsageError(fmt::format("a chunk has instances {} to {}, but the ensemble has {}", chunk.first,
+                                   chunk.first + chunk.count - 1, settings_.instances));
+    }
+    const auto count = static_cast<std::size_t>(chunk.count);
+    const auto require = [](std::size_t got, std::size_t need, const char* what) {
+      if (got != need) throw UsageError(fmt::format("{} of a chunk has {} entries, but needs {}", what, got, need));
+    };
+    require(chunk.outcomes.size(), count, "outcomes");
+    require(chunk.values.size(), count * times_ * saved_, "values");
+    if (!parameters_.empty()) require(chunk.parameters.size(), count * settings_.model.parameters.size(), "parameters");
+    if (!initial_.empty()) require(chunk.initial.size(), count * settings_.model.variables.size(), "initial");
+    if (t_begin_ >= 0 || t_end_ >= 0) require(chunk.t_span.size(), count * 2, "t_span");
+    if (times_vary()) require(chunk.times.size(), count * times_, "times");
+  }
+
+  bool times_vary() const {
+    return !settings_.times.absolute() && (settings_.sampled_times[0] || settings_.sampled_times[1]);
+  }
+
+  void check(int error, std::string_view what) const {
+    if (error == NC_NOERR) return;
+    std::string reason = nc_strerror(error);
+    // HDF5 keeps the operating system's reason to itself.
+    std::error_code ignored;
+    const auto space = std::filesystem::space(partial_, ignored);
+    constexpr std::uintmax_t next_to_nothing = 1 << 18;
+    if (!ignored && space.available < next_to_nothing) reason = "no space left on device (" + reason + ")";
+    throw std::runtime_error(fmt::format("{}: cannot be {}: {}", partial_.string(), what, reason));
+  }
+
+  void close_quietly() {
+    if (open_) nc_close(file_);
+    open_ = false;
+  }
+
+  void put_text(int variable, const char* name, const std::string& text) const {
+    check(nc_put_att_text(file_, variable, name, text.size(), text.c_str()), "written");
+  }
+
+  // Defines a variable over `dimensions`, compressed when it has an instance dimension.
+  int define_variable(const std::string& name, nc_type type, const std::vector<int>& dimensions,
+                      const std::string& units, const std::string& long_name) const {
+    int id = -1;
+    const int error =
+        nc_def_var(file_, name.c_str(), type, static_cast<int>(dimensions.size()), dimensions.data(), &id);
+    if (error == NC_ENAMEINUSE || error == NC_EBADNAME) {
+      throw UsageError(fmt::format("output file {}: \"{}\" cannot be the name of a variable: {}",
+                                   settings_.path.string(), name, nc_strerror(error)));
+    }
+    check(error, "defined");
+    if (!units.empty()) put_text(id, "units", units);
+    if (!long_name.empty()) put_text(id, "long_name", long_name);
+    if (type == NC_DOUBLE) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
+    if (dimensions.front() == instance_dimension_) compress(id, type, dimensions.size() == 2);
+    return id;
+  }
+
+  void compress(int id, nc_type type, bool with_times) const {
+    // Chunks of up to half a megabyte with whole trajectories where they fit; smaller for models with many variables,
+    // because HDF5 keeps the chunk in work of every variable in memory.
+    const std::int64_t target = std::clamp<std::int64_t>(
+        (std::int64_t{1} << 24) / static_cast<std::int64_t>(saved_ + 1), 4096, elements_per_chunk);
+    const std::int64_t times = with_times ? std::min<std::int64_t>(settings_.times.count(), 1024) : 1;
+    const std::int64_t instances = std::clamp<std::int64_t>(target / times, 1, settings_.instances);
+    const std::size_t sizes[2] = {static_cast<std::size_t>(instances), static_cast<std::size_t>(times)};
+    check(nc_def_var_chunking(file_, id, NC_CHUNKED, sizes), "defined");
+    check(nc_def_var_deflate(file_, id, 1, 1, 2), "defined");
+    const std::size_t bytes = sizes[0] * sizes[1] * (type == NC_BYTE ? 1 : 8);
+    check(nc_set_var_chunk_cache(file_, id, 2 * bytes, 101, 0.75F), "defined");
+  }
+
+  void define() {
+    check(nc_def_dim(file_, "instance", static_cast<std::size_t>(settings_.instances), &instance_dimension_),
+          "defined");
+    check(nc_def_dim(file_, "time", times_, &time_dimension_), "defined");
+    define_attributes();
+    const std::vector<int> per_instance = {instance_dimension_};
+    const ModelDescription& model = settings_.model;
+
+    time_ =
+        define_variable("time", NC_DOUBLE,
+                        times_vary() ? std::vector{instance_dimension_, time_dimension_} : std::vector{time_dimension_},
+                        model.time_unit, "time");
+    define_saved_variables();
+    for (const int index : settings_.sampled_parameters) {
+      const auto& parameter = model.parameters[static_cast<std::size_t>(index)];
+      parameters_.push_back(
+          define_variable("param_" + parameter.name, NC_DOUBLE, per_instance, parameter.unit, parameter.description));
+    }
+    for (const int index : settings_.sampled_initial) {
+      const auto& variable = model.variables[static_cast<std::size_t>(index)];
+      initial_.push_back(define_variable("initial_" + variable.name, NC_DOUBLE, per_instance, variable.unit,
+                                         "sampled initial value of " + variable.name));
+    }
+    if (settings_.sampled_times[0]) {
+      t_begin_ = define_variable("t_begin", NC_DOUBLE, per_instance, model.time_unit, "start of the time span");
+    }
+    if (settings_.sampled_times[1]) {
+      t_end_ = define_variable("t_end", NC_DOUBLE, per_instance, model.time_unit, "end of the time span");
+    }
+    define_outcomes(per_instance);
+    check(nc_enddef(file_), "defined");
+  }
+
+  void define_attributes() const {
+    const SolverOptions& options = settings_.options;
+    put_text(NC_GLOBAL, "Conventions", "CF-1.8");
+    put_text(NC_GLOBAL, "history", settings_.history);
+    put_text(NC_GLOBAL, "model", settings_.model.name);
+    put_text(NC_GLOBAL, "method", options.method);
+    check(nc_put_att_double(file_, NC_GLOBAL, "rtol", NC_DOUBLE, 1, &options.rtol), "written");
+    check(nc_put_att_double(file_, NC_GLOBAL, "atol", NC_DOUBLE, options.atol.size(), options.atol.data()), "written");
+    put_text(NC_GLOBAL, "sweep_file", settings_.sweep_file);
+    const unsigned long long seed = settings_.seed;
+    check(nc_put_att_ulonglong(file_, NC_GLOBAL, "seed", NC_UINT64, 1, &seed), "written");
+    put_text(NC_GLOBAL, "sampler", settings_.sampler);
+    put_text(NC_GLOBAL, "version", settings_.version);
+    put_text(NC_GLOBAL, "backend", settings_.backend);
+    put_text(NC_GLOBAL, "tier", settings_.tier);
+    put_text(NC_GLOBAL, "precision", options.precision);
+  }
+
+  void define_saved_variables() {
+    for (const StatisticRequest& request : settings_.statistics) {
+      if (request.kind == StatisticRequest::Kind::quantile) probabilities_.push_back(request.probability);
+    }
+    if (!probabilities_.empty()) {
+      check(nc_def_dim(file_, "quantile", probabilities_.size(), &quantile_dimension_), "defined");
+      quantile_ = define_variable("quantile", NC_DOUBLE, {quantile_dimension_}, "1", "probability of the quantile");
+    }
+    for (const int index : settings_.saved) {
+      const auto& variable = settings_.model.variables[static_cast<std::size_t>(index)];
+      SavedVariable ids;
+      if (settings_.trajectories) {
+        ids.trajectory = define_variable(variable.name, NC_DOUBLE, {instance_dimension_, time_dimension_},
+                                         variable.unit, variable.description);
+      }
+      const auto define_statistic = [&](std::string_view what, const std::string& long_name) {
+        return define_variable(fmt::format("{}_{}", variable.name, what), NC_DOUBLE, {time_dimension_}, variable.unit,
+                               fmt::format("{} of {} over the instances", long_name, variable.name));
+      };
+      for (const StatisticRequest& request : settings_.statistics) {
+        using Kind = StatisticRequest::Kind;
+        switch (request.kind) {
+          case Kind::mean:
+            ids.moments.emplace_back(request.kind, define_statistic("mean", "mean"));
+            break;
+          case Kind::std:
+            ids.moments.emplace_back(request.kind, define_statistic("std", "standard deviation (n - 1)"));
+            break;
+          case Kind::min:
+            ids.moments.emplace_back(request.kind, define_statistic("min", "minimum"));
+            break;
+          case Kind::max:
+            ids.moments.emplace_back(request.kind, define_statistic("max", "maximum"));
+            break;
+          case Kind::quantile:
+            break;
+        }
+      }
+      if (!probabilities_.empty()) {
+        ids.quantiles =
+            define_variable(variable.name + "_quantile", NC_DOUBLE, {quantile_dimension_, time_dimension_},
+                            variable.unit, fmt::format("quantiles of {} over the instances", variable.name));
+      }
+      if (!settings_.statistics.empty()) {
+        ids.count = define_variable(variable.name + "_count", NC_INT64, {time_dimension_}, "1",
+                                    fmt::format("instances with a finite value of {}", variable.name));
+      }
+      variables_.push_back(std::move(ids));
+    }
+  }
+
+  void define_outcomes(const std::vector<int>& per_instance) {
+    status_ = define_variable("status", NC_BYTE, per_instance, "", "how the integration ended");
+    signed char values[status_count];
+    std::string meanings;
+    for (int i = 0; i < status_count; ++i) {
+      values[i] = static_cast<signed char>(i);
+      meanings += fmt::format("{}{}", i == 0 ? "" : " ", status_names[static_cast<std::size_t>(i)]);
+    }
+    check(nc_put_att_schar(file_, status_, "flag_values", NC_BYTE, status_count, values), "written");
+    put_text(status_, "flag_meanings", meanings);
+    t_reached_ = define_variable("t_reached", NC_DOUBLE, per_instance, settings_.model.time_unit, "time reached");
+    residual_norm_ = define_variable("residual_norm", NC_DOUBLE, per_instance, "",
+                                     "largest residual at inconsistent initial conditions, else 0");
+    for (const CounterColumn& column : counter_columns) {
+      counters_.push_back(define_variable(column.name, NC_INT64, per_instance, "1", column.long_name));
+    }
+  }
+
+  void prepare_statistics() {
+    if (settings_.statistics.empty()) return;
+    statistics_.emplace(times_ * saved_);
+    if (!probabilities_.empty()) spill_.emplace(settings_.path, times_ * saved_, settings_.instances);
+  }
+
+  void write_what_is_known() {
+    if (!times_vary()) {
+      std::vector<double> times(times_);
+      settings_.times.fill(settings_.t_span[0], settings_.t_span[1], times.data());
+      check(nc_put_var_double(file_, time_, times.data()), "written");
+    }
+    if (!probabilities_.empty()) check(nc_put_var_double(file_, quantile_, probabilities_.data()), "written");
+    // Every instance is cancelled until it is written. Not by a _FillValue: readers turn that into "missing", and a
+    // status of bytes into one of floating-point numbers.
+    const std::vector<signed char> cancelled(
+        static_cast<std::size_t>(std::min(settings_.instances, elements_per_chunk)),
+        static_cast<signed char>(Status::cancelled));
+    for (std::int64_t first = 0; first < settings_.instances; first += elements_per_chunk) {
+      const auto start = static_cast<std::size_t>(first);
+      const auto count = static_cast<std::size_t>(std::min(elements_per_chunk, settings_.instances - first));
+      check(nc_put_vara_schar(file_, status_, &start, &count, cancelled.data()), "written");
+    }
+  }
+
+  // Writes, for the instances of `chunk`, what `value` returns for each of them.
+  template <class Value>
+  void write_column(const Chunk& chunk, int id, Value value) {
+    column_.resize(static_cast<std::size_t>(chunk.count));
+    for (std::size_t i = 0; i < column_.size(); ++i) column_[i] = value(i);
+    const auto start = static_cast<std::size_t>(chunk.first);
+    const std::size_t count = column_.size();
+    check(nc_put_vara_double(file_, id, &start, &count, column_.data()), "written");
+  }
+
+  void write_outcomes(const Chunk& chunk) {
+    const auto start = static_cast<std::size_t>(chunk.first);
+    const auto count = static_cast<std::size_t>(chunk.count);
+    std::vector<signed char> statuses(count);
+    for (std::size_t i = 0; i < count; ++i) statuses[i] = static_cast<signed char>(chunk.outcomes[i].status);
+    check(nc_put_vara_schar(file_, status_, &start, &count, statuses.data()), "written");
+    write_column(chunk, t_reached_, [&](std::size_t i) { return chunk.outcomes[i].t_reached; });
+    write_column(chunk, residual_norm_, [&](std::size_t i) { return chunk.outcomes[i].residual_norm; });
+    std::vector<long long> numbers(count);
+    for (std::size_t c = 0; c < counters_.size(); ++c) {
+      for (std::size_t i = 0; i < count; ++i) numbers[i] = chunk.outcomes[i].counters.*counter_columns[c].member;
+      check(nc_put_vara_longlong(file_, counters_[c], &start, &count, numbers.data()), "written");
+    }
+  }
+
+  void write_inputs(const Chunk& chunk) {
+    const std::size_t all_parameters = settings_.model.parameters.size();
+    for (std::size_t p = 0; p < parameters_.size(); ++p) {
+      const auto index = static_cast<std::size_t>(settings_.sampled_parameters[p]);
+      write_column(chunk, parameters_[p], [&](std::size_t i) { return chunk.parameters[i * all_parameters + index]; });
+    }
+    const std::size_t all_variables = settings_.model.variables.size();
+    for (std::size_t v = 0; v < initial_.size(); ++v) {
+      const auto index = static_cast<std::size_t>(settings_.sampled_initial[v]);
+      write_column(chunk, initial_[v], [&](std::size_t i) { return chunk.initial[i * all_variables + index]; });
+    }
+    if (t_begin_ >= 0) write_column(chunk, t_begin_, [&](std::size_t i) { return chunk.t_span[2 * i]; });
+    if (t_end_ >= 0) write_column(chunk, t_end_, [&](std::size_t i) { return chunk.t_span[2 * i + 1]; });
+    if (times_vary()) write_rows(chunk, time_, chunk.times);
+  }
+
+  // Writes `values` [count][times].
+  void write_rows(const Chunk& chunk, int id, const std::vector<double>& values) const {
+    const std::size_t start[2] = {static_cast<std::size_t>(chunk.first), 0};
+    const std::size_t count[2] = {static_cast<std::size_t>(chunk.count), times_};
+    check(nc_put_vara_double(file_, id, start, count, values.data()), "written");
+  }
+
+  void write_trajectories(const Chunk& chunk) {
+    for (std::size_t v = 0; v < saved_; ++v) {
+      rows_.resize(static_cast<std::size_t>(chunk.count) * times_);
+      for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i] = chunk.values[i * saved_ + v];
+      write_rows(chunk, variables_[v].trajectory, rows_);
+    }
+  }
+
+  // What a kill leaves behind is at most some seconds old.
+  void sync_now_and_then() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_sync_ < std::chrono::seconds(5)) return;
+    check(nc_sync(file_), "written");
+    last_sync_ = now;
+  }
+
+  double moment(StatisticRequest::Kind kind, std::size_t column) const {
+    using Kind = StatisticRequest::Kind;
+    switch (kind) {
+      case Kind::mean:
+        return statistics_->mean(column);
+      case Kind::std:
+        return statistics_->standard_deviation(column);
+      case Kind::min:
+        return statistics_->min(column);
+      case Kind::max:
+        return statistics_->max(column);
+      case Kind::quantile:
+        break;
+    }
+    return nan;
+  }
+
+  void write_statistics() {
+    if (!statistics_) return;
+    for (std::size_t v = 0; v < saved_; ++v) {
+      const auto column = [&](std::size_t time) { return time * saved_ + v; };
+      std::vector<double> series(times_);
+      for (const auto& [kind, id] : variables_[v].moments) {
+        for (std::size_t t = 0; t < times_; ++t) series[t] = moment(kind, column(t));
+        check(nc_put_var_double(file_, id, series.data()), "written");
+      }
+      std::vector<long long> counts(times_);
+      for (std::size_t t = 0; t < times_; ++t) counts[t] = statistics_->count(column(t));
+      check(nc_put_var_longlong(file_, variables_[v].count, counts.data()), "written");
+      if (!spill_) continue;
+      std::vector<double> quantiles(probabilities_.size() * times_);
+      for (std::size_t t = 0; t < times_; ++t) {
+        std::vector<double> values = spill_->finite_values(column(t));
+        for (std::size_t q = 0; q < probabilities_.size(); ++q) {
+          quantiles[q * times_ + t] = select_quantile(values, probabilities_[q]);
+        }
+      }
+      check(nc_put_var_double(file_, variables_[v].quantiles, quantiles.data()), "written");
+    }
+  }
+
+  ResultFileSettings settings_;
+  std::filesystem::path partial_;
+  std::size_t times_;
+  std::size_t saved_;
+  int file_ = -1;
+  bool open_ = false;
+  bool failed_ = false;
+  std::int64_t finished_ = 0;
+  std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
+
+  int instance_dimension_ = -1;
+  int time_dimension_ = -1;
+  int quantile_dimension_ = -1;
+  int time_ = -1;
+  int quantile_ = -1;
+  int status_ = -1;
+  int t_reached_ = -1;
+  int residual_norm_ = -1;
+  int t_begin_ = -1;
+  int t_end_ = -1;
+  std::vector<int> counters_;
+  std::vector<int> parameters_;
+  std::vector<int> initial_;
+  std::vector<SavedVariable> variables_;
+  std::vector<double> probabilities_;
+
+  std::optional<Statistics> statistics_;
+  std::optional<ColumnSpill> spill_;
+  std::vector<double> column_;
+  std::vector<double> rows_;
+};
+
+ResultFile::ResultFile(ResultFileSettings settings) : writer_(std::make_unique<Writer>(std::move(settings))) {}
+
+ResultFile::~ResultFile() = default;
+
+void ResultFile::write(const Chunk& chunk) {
+  writer_->write(chunk);
+}
+
+void ResultFile::finish(bool interrupted) {
+  writer_->finish(interrupted);
+}
+
+}  // namespace manyfold

@@ -1,0 +1,372 @@
+#include "host/io/result_file.hpp"
+
+#include <gtest/gtest.h>
+#include <netcdf.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include <manyfold/error.hpp>
+
+namespace manyfold {
+namespace {
+
+ModelDescription model() {
+  ModelDescription description;
+  description.name = "tank";
+  description.time_unit = "min";
+  description.variables = {{"level", "m", "height of the water", 1.0, false}, {"flow", "m3/s", "outflow", 0.0, true}};
+  description.parameters = {{"area", "m2", "cross section", 2.0}, {"valve", "1", "opening", 0.5}};
+  return description;
+}
+
+// A value nobody else computes: variable `v` of instance `i` at time number `t`.
+double value_of(std::int64_t i, std::size_t t, int v) {
+  return std::sin(static_cast<double>(i)) * (v + 1) + static_cast<double>(t);
+}
+
+// Reads a finished file with the netCDF library.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) {
+    if (nc_open(path.c_str(), NC_NOWRITE, &file_) != NC_NOERR) throw std::runtime_error("cannot open " + path.string());
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() { nc_close(file_); }
+
+  bool has(const std::string& name) const {
+    int id = 0;
+    return nc_inq_varid(file_, name.c_str(), &id) == NC_NOERR;
+  }
+  int id(const std::string& name) const {
+    int id = -1;
+    EXPECT_EQ(nc_inq_varid(file_, name.c_str(), &id), NC_NOERR) << name;
+    return id;
+  }
+  std::vector<std::string> dimensions(const std::string& name) const {
+    int count = 0;
+    int ids[NC_MAX_VAR_DIMS];
+    nc_inq_varndims(file_, id(name), &count);
+    nc_inq_vardimid(file_, id(name), ids);
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+      char dimension[NC_MAX_NAME + 1];
+      nc_inq_dimname(file_, ids[i], dimension);
+      names.emplace_back(dimension);
+    }
+    return names;
+  }
+  std::vector<double> values(const std::string& name) const {
+    std::size_t size = 1;
+    for (const auto& dimension : dimensions(name)) {
+      int dimension_id = 0;
+      std::size_t length = 0;
+      nc_inq_dimid(file_, dimension.c_str(), &dimension_id);
+      nc_inq_dimlen(file_, dimension_id, &length);
+      size *= length;
+    }
+    std::vector<double> result(size);
+    EXPECT_EQ(nc_get_var_double(file_, id(name), result.data()), NC_NOERR) << name;
+    return result;
+  }
+  std::string text(const std::string& attribute, const std::string& variable = "") const {
+    const int owner = variable.empty() ? NC_GLOBAL : id(variable);
+    std::size_t length = 0;
+    if (nc_inq_attlen(file_, owner, attribute.c_str(), &length) != NC_NOERR) return "(none)";
+    std::string result(length, ' ');
+    nc_get_att_text(file_, owner, attribute.c_str(), result.data());
+    return result;
+  }
+  std::vector<double> numbers(const std::string& attribute, const std::string& variable = "") const {
+    const int owner = variable.empty() ? NC_GLOBAL : id(variable);
+    std::size_t length = 0;
+    if (nc_inq_attlen(file_, owner, attribute.c_str(), &length) != NC_NOERR) return {};
+    std::vector<double> result(length);
+    nc_get_att_double(file_, owner, attribute.c_str(), result.data());
+    return result;
+  }
+
+ private:
+  int file_ = -1;
+};
+
+class ResultFileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/manyfold-result-XXXXXX";
+    folder_ = ::mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  ResultFileSettings settings(std::int64_t instances) const {
+    ResultFileSettings result;
+    result.path = folder_ / "tank.nc";
+    result.model = model();
+    result.instances = instances;
+    result.saved = {1, 0};
+    result.times = OutputTimes::equal_steps(3);
+    result.t_span = {0.0, 4.0};
+    result.sampled_parameters = {1};
+    result.options.method = "radau5";
+    result.options.rtol = 1e-5;
+    result.options.atol = {1e-8, 1e-9};
+    result.sweep_file = "model = \"tank\"\n";
+    result.seed = 42;
+    result.sampler = "sobol";
+    result.version = "1.2.3";
+    result.backend = "cpu";
+    result.tier = "fused";
+    result.history = "manyfold run tank.toml";
+    return result;
+  }
+
+  static Chunk chunk(const ResultFileSettings& settings, std::int64_t first, std::int64_t count) {
+    Chunk result;
+    result.first = first;
+    result.count = count;
+    const auto times = static_cast<std::size_t>(settings.times.count());
+    for (std::int64_t i = first; i < first + count; ++i) {
+      InstanceOutcome outcome;
+      outcome.status = i % 5 == 4 ? Status::newton_failure : Status::success;
+      outcome.t_reached = 4.0 - static_cast<double>(i % 2);
+      outcome.counters.steps = i;
+      outcome.counters.events = 2 * i;
+      result.outcomes.push_back(outcome);
+      result.parameters.insert(result.parameters.end(), {2.0, 100.0 + static_cast<double>(i)});
+      result.initial.insert(result.initial.end(), {static_cast<double>(i), 0.0});
+      result.t_span.insert(result.t_span.end(), {0.0, 4.0 + static_cast<double>(i)});
+      for (std::size_t t = 0; t < times; ++t) {
+        result.times.push_back(static_cast<double>(t) * (4.0 + static_cast<double>(i)) / 2.0);
+        for (const int v : settings.saved) result.values.push_back(value_of(i, t, v));
+      }
+    }
+    return result;
+  }
+
+  std::filesystem::path partial() const { return folder_ / "tank.nc.partial"; }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
+  const ResultFileSettings wanted = settings(10);
+  ResultFile file(wanted);
+  EXPECT_TRUE(std::filesystem::exists(partial()));
+  file.write(chunk(wanted, 0, 4));
+  file.write(chunk(wanted, 4, 6));
+  EXPECT_FALSE(std::filesystem::exists(wanted.path));
+  file.finish();
+  EXPECT_FALSE(std::filesystem::exists(partial()));
+
+  const Reader reader(wanted.path);
+  EXPECT_EQ(reader.values("time"), (std::vector<double>{0.0, 2.0, 4.0}));
+  EXPECT_EQ(reader.text("units", "time"), "min");
+  EXPECT_EQ(reader.dimensions("level"), (std::vector<std::string>{"instance", "time"}));
+  EXPECT_EQ(reader.text("units", "level"), "m");
+  EXPECT_EQ(reader.text("long_name", "level"), "height of the water");
+  EXPECT_TRUE(std::isnan(reader.numbers("_FillValue", "level").at(0)));
+  const auto level = reader.values("level");
+  const auto flow = reader.values("flow");
+  const auto status = reader.values("status");
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    for (std::size_t t = 0; t < 3; ++t) {
+      EXPECT_EQ(level[row * 3 + t], value_of(i, t, 0));
+      EXPECT_EQ(flow[row * 3 + t], value_of(i, t, 1));
+    }
+    EXPECT_EQ(reader.values("param_valve")[row], 100.0 + static_cast<double>(i));
+    EXPECT_EQ(status[row], i % 5 == 4 ? 4.0 : 0.0);
+    EXPECT_EQ(reader.values("t_reached")[row], 4.0 - static_cast<double>(i % 2));
+    EXPECT_EQ(reader.values("stat_steps")[row], static_cast<double>(i));
+    EXPECT_EQ(reader.values("stat_events")[row], static_cast<double>(2 * i));
+  }
+  EXPECT_FALSE(reader.has("param_area"));
+  EXPECT_EQ(reader.text("flag_meanings", "status"),
+            "success terminated_by_event max_steps step_too_small newton_failure singular_jacobian nonfinite_residual "
+            "inconsistent_initial_conditions event_storm cancelled");
+  EXPECT_EQ(reader.numbers("flag_values", "status"), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  for (const char* name :
+       {"rejected", "newton_failures", "newton_iterations", "residuals", "jacobians", "factorizations", "solves"}) {
+    EXPECT_TRUE(reader.has(std::string("stat_") + name)) << name;
+  }
+  EXPECT_TRUE(reader.has("residual_norm"));
+  EXPECT_EQ(reader.text("model"), "tank");
+  EXPECT_EQ(reader.text("method"), "radau5");
+  EXPECT_EQ(reader.numbers("rtol"), std::vector<double>{1e-5});
+  EXPECT_EQ(reader.numbers("atol"), (std::vector<double>{1e-8, 1e-9}));
+  EXPECT_EQ(reader.text("sweep_file"), "model = \"tank\"\n");
+  EXPECT_EQ(reader.numbers("seed"), std::vector<double>{42.0});
+  EXPECT_EQ(reader.text("sampler"), "sobol");
+  EXPECT_EQ(reader.text("version"), "1.2.3");
+  EXPECT_EQ(reader.text("backend"), "cpu");
+  EXPECT_EQ(reader.text("tier"), "fused");
+  EXPECT_EQ(reader.text("precision"), "float64");
+  EXPECT_EQ(reader.text("Conventions"), "CF-1.8");
+  EXPECT_EQ(reader.text("history"), "manyfold run tank.toml");
+  EXPECT_EQ(reader.text("interrupted"), "(none)");
+}
+
+TEST_F(ResultFileTest, SampledSpansGiveEachInstanceItsOwnTimes) {
+  ResultFileSettings wanted = settings(4);
+  wanted.sampled_times = {false, true};
+  wanted.sampled_initial = {0};
+  ResultFile file(wanted);
+  file.write(chunk(wanted, 0, 4));
+  file.finish();
+  const Reader reader(wanted.path);
+  EXPECT_EQ(reader.dimensions("time"), (std::vector<std::string>{"instance", "time"}));
+  EXPECT_EQ(reader.values("time")[3 * 2 + 2], 6.0);
+  EXPECT_EQ(reader.values("t_end"), (std::vector<double>{4.0, 5.0, 6.0, 7.0}));
+  EXPECT_FALSE(reader.has("t_begin"));
+  EXPECT_EQ(reader.values("initial_level"), (std::vector<double>{0.0, 1.0, 2.0, 3.0}));
+}
+
+TEST_F(ResultFileTest, StatisticsAreThoseOfTheValues) {
+  ResultFileSettings wanted = settings(100);
+  wanted.trajectories = false;
+  for (const char* name : {"mean", "std", "min", "max", "quantile(0.25)", "quantile(0.5)"}) {
+    wanted.statistics.push_back(*StatisticRequest::parse(name));
+  }
+  ResultFile file(wanted);
+  for (std::int64_t first = 0; first < 100; first += 20) {
+    Chunk part = chunk(wanted, first, 20);
+    if (first == 0) part.values[1] = std::nan("");  // the level of instance 0 at the first time
+    file.write(part);
+  }
+  file.finish();
+  const Reader reader(wanted.path);
+  EXPECT_FALSE(reader.has("level"));
+  EXPECT_EQ(reader.dimensions("level_mean"), std::vector<std::string>{"time"});
+  EXPECT_EQ(reader.dimensions("level_quantile"), (std::vector<std::string>{"quantile", "time"}));
+  EXPECT_EQ(reader.values("quantile"), (std::vector<double>{0.25, 0.5}));
+  EXPECT_EQ(reader.values("level_count"), (std::vector<double>{99.0, 100.0, 100.0}));
+  for (std::size_t t = 0; t < 3; ++t) {
+    std::vector<double> values;
+    for (std::int64_t i = t == 0 ? 1 : 0; i < 100; ++i) values.push_back(value_of(i, t, 0));
+    std::sort(values.begin(), values.end());
+    const auto n = static_cast<double>(values.size());
+    double mean = 0.0;
+    for (const double x : values) mean += x / n;
+    double squares = 0.0;
+    for (const double x : values) squares += (x - mean) * (x - mean);
+    EXPECT_NEAR(reader.values("level_mean")[t], mean, 1e-13);  // a hundred additions of numbers of order 1
+    EXPECT_NEAR(reader.values("level_std")[t], std::sqrt(squares / (n - 1.0)), 1e-13);
+    EXPECT_EQ(reader.values("level_min")[t], values.front());
+    EXPECT_EQ(reader.values("level_max")[t], values.back());
+    const double place = 0.25 * (n - 1.0);
+    const auto below = static_cast<std::size_t>(place);
+    const double expected = values[below] + (place - std::floor(place)) * (values[below + 1] - values[below]);
+    EXPECT_NEAR(reader.values("level_quantile")[t], expected, 1e-14);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()), 1);
+}
+
+TEST_F(ResultFileTest, InterruptedFilesSayWhatIsMissing) {
+  const ResultFileSettings wanted = settings(100000);
+  ResultFile file(wanted);
+  file.write(chunk(wanted, 0, 4));
+  file.finish(true);
+  const Reader reader(wanted.path);
+  const auto status = reader.values("status");
+  EXPECT_EQ(status[3], 0.0);
+  EXPECT_EQ(std::count(status.begin(), status.end(), 9.0), 100000 - 4);
+  EXPECT_TRUE(std::isnan(reader.values("level")[3 * 4]));
+  EXPECT_TRUE(std::isnan(reader.values("t_reached")[99999]));
+  EXPECT_EQ(reader.text("interrupted"), "true");
+  EXPECT_EQ(reader.numbers("instances_finished"), std::vector<double>{4.0});
+}
+
+TEST_F(ResultFileTest, AnUnfinishedFileKeepsItsPartialName) {
+  const ResultFileSettings wanted = settings(4);
+  {
+    ResultFile file(wanted);
+    file.write(chunk(wanted, 0, 4));
+  }
+  EXPECT_FALSE(std::filesystem::exists(wanted.path));
+  EXPECT_EQ(Reader(partial()).values("status")[0], 0.0);
+}
+
+TEST_F(ResultFileTest, PathsThatCannotBeWrittenAreFoundAtOnce) {
+  ResultFileSettings wanted = settings(4);
+  wanted.path = folder_ / "none" / "tank.nc";
+  try {
+    ResultFile file(wanted);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("No such file or directory"), std::string::npos) << error.what();
+  }
+  wanted.path = folder_;
+  EXPECT_THROW(ResultFile file(wanted), UsageError);
+  wanted = settings(4);
+  wanted.model.variables[0].name = "status";  // taken
+  EXPECT_THROW(ResultFile file(wanted), UsageError);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(ResultFileTest, ChunksOfTheWrongSizeAreRefused) {
+  const ResultFileSettings wanted = settings(4);
+  ResultFile file(wanted);
+  EXPECT_THROW(file.write(chunk(wanted, 2, 3)), UsageError);
+  Chunk broken = chunk(wanted, 0, 2);
+  broken.values.pop_back();
+  EXPECT_THROW(file.write(broken), UsageError);
+}
+
+// The resident memory of this process in MiB.
+double resident_memory() {
+  std::ifstream file("/proc/self/statm");
+  double total = 0.0;
+  double resident = 0.0;
+  file >> total >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+TEST_F(ResultFileTest, MemoryDoesNotGrowWithTheNumberOfInstances) {
+  ResultFileSettings wanted = settings(2'000'000);
+  wanted.times = OutputTimes::end();
+  wanted.statistics = {*StatisticRequest::parse("mean")};
+  const double before = resident_memory();
+  ResultFile file(wanted);
+  constexpr std::int64_t step = 10000;
+  for (std::int64_t first = 0; first < wanted.instances; first += step) file.write(chunk(wanted, first, step));
+  // The file has 15 columns of 16 MB, 240 MB in all; HDF5's caches take about 1 MB per column.
+  EXPECT_LT(resident_memory() - before, 60.0);
+  file.finish();
+}
+
+TEST_F(ResultFileTest, AFullDiskLeavesThePartialFileAndSaysSo) {
+  if (::mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=4m") != 0) {
+    GTEST_SKIP() << "mounting a small tmpfs is not permitted: " << std::strerror(errno);
+  }
+  ResultFileSettings wanted = settings(200000);
+  std::string message;
+  {
+    ResultFile file(wanted);
+    try {
+      std::mt19937_64 noise(1);  // does not compress
+      for (std::int64_t first = 0; first < wanted.instances; first += 10000) {
+        Chunk part = chunk(wanted, first, 10000);
+        for (double& value : part.values) value = static_cast<double>(noise());
+        file.write(part);
+      }
+      file.finish();
+    } catch (const std::runtime_error& error) {
+      message = error.what();
+    }
+    EXPECT_THROW(file.finish(), std::runtime_error);
+  }
+  EXPECT_NE(message.find(partial().string()), std::string::npos) << message;
+  EXPECT_NE(message.find("no space left on device"), std::string::npos) << message;
+  EXPECT_TRUE(std::filesystem::exists(partial()));
+  EXPECT_FALSE(std::filesystem::exists(wanted.path));
+  ::umount2(folder_.c_str(), MNT_DETACH);
+}
+
+}  // namespace
+}  // namespace manyfold

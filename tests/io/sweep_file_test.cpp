@@ -1,0 +1,297 @@
+#include "host/io/sweep_file.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+
+namespace manyfold {
+namespace {
+
+const std::vector<std::string> methods = {"radau5", "sdirk4", "auto"};
+
+ModelDescription robertson() {
+  ModelDescription description;
+  description.name = "robertson";
+  description.variables = {{"y1", "1", "", 1.0, false}, {"y2", "1", "", 0.0, false}, {"y3", "1", "", 0.0, true}};
+  description.parameters = {{"k1", "1/s", "", 0.04}, {"k2", "1/s", "", 1e4}, {"k3", "1/s", "", 3e7}};
+  description.t_end = 40.0;
+  return description;
+}
+
+class SweepFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/manyfold-sweep-XXXXXX";
+    folder_ = ::mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path file(const std::string& text, const std::string& name = "s.toml") const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return folder_ / name;
+  }
+
+  Sweep parse(const std::string& text) const { return parse_sweep_file(file(text), methods); }
+
+  // The message of the error that parsing and resolving `text` end with, without the folder's name.
+  std::string complaint(const std::string& text, const ModelDescription& model = robertson()) const {
+    try {
+      resolve(parse(text), model);
+    } catch (const UsageError& error) {
+      std::string message = error.what();
+      const std::string folder = folder_.string() + "/";
+      for (auto at = message.find(folder); at != std::string::npos; at = message.find(folder)) {
+        message.erase(at, folder.size());
+      }
+      return message;
+    }
+    return "accepted";
+  }
+
+  std::filesystem::path folder_;
+};
+
+const char* const documented = R"toml(model = "robertson"
+t_span = [0.0, 1e5]
+
+[solver]
+method = "radau5"
+rtol = 1e-5
+atol = { y1 = 1e-8, y2 = 1e-12, default = 1e-7 }
+backend = "cpu"
+precision = "float64"
+threads = 2
+
+[ensemble]
+instances = 1000
+sampler = "sobol"
+seed = 42
+
+[parameters]
+k1 = { distribution = "uniform", min = 0.02, max = 0.06 }
+k2 = { distribution = "lognormal", median = 1e4, sigma = 0.2 }
+k3 = 2e7
+
+[initial]
+y1 = 0.5
+
+[output]
+file = "out/robertson.nc"
+times = { log = [1e-6, 1e5, 12] }
+variables = ["y3", "y1"]
+trajectories = false
+statistics = ["mean", "quantile(0.05)"]
+)toml";
+
+TEST_F(SweepFile, TheDocumentedExampleSaysWhatItSays) {
+  const Sweep sweep = parse(documented);
+  EXPECT_EQ(sweep.text, documented);
+  EXPECT_EQ(sweep.model, "robertson");
+  const ResolvedSweep resolved = resolve(sweep, robertson());
+  EXPECT_EQ(resolved.options.method, "radau5");
+  EXPECT_EQ(resolved.options.rtol, 1e-5);
+  EXPECT_EQ(resolved.options.atol, (std::vector<double>{1e-8, 1e-12, 1e-7}));
+  EXPECT_EQ(resolved.options.backend, "cpu");
+  EXPECT_EQ(resolved.options.threads, 2);
+  EXPECT_EQ(resolved.saved, (std::vector<int>{2, 0}));
+  EXPECT_FALSE(resolved.trajectories);
+  ASSERT_EQ(resolved.statistics.size(), 2U);
+  EXPECT_EQ(resolved.statistics[1].probability, 0.05);
+  EXPECT_EQ(resolved.output_file, "out/robertson.nc");
+  EXPECT_EQ(resolved.inputs.instances(), 1000);
+  EXPECT_EQ(resolved.inputs.sampled_parameters(), (std::vector<int>{0, 1}));
+  std::vector<double> times(12);
+  ASSERT_EQ(resolved.times.count(), 12);
+  resolved.times.fill(0.0, 1e5, times.data());
+  EXPECT_EQ(times.front(), 1e-6);
+  EXPECT_NEAR(times[1], 1e-5, 1e-18);  // eleven decades in eleven steps
+  EXPECT_EQ(times.back(), 1e5);
+  double parameters[3];
+  double initial[3];
+  double t_span[2];
+  resolved.inputs.fill(17, parameters, initial, t_span);
+  EXPECT_GT(parameters[0], 0.02);
+  EXPECT_LT(parameters[0], 0.06);
+  EXPECT_EQ(parameters[2], 2e7);
+  EXPECT_EQ(initial[0], 0.5);
+  EXPECT_TRUE(std::isnan(initial[1]));
+  EXPECT_EQ(t_span[1], 1e5);
+}
+
+TEST_F(SweepFile, TheSmallestFileTakesDefaults) {
+  const ResolvedSweep resolved = resolve(parse("model = \"robertson\"\n"), robertson());
+  EXPECT_EQ(resolved.inputs.instances(), 1);
+  EXPECT_EQ(resolved.options.atol, (std::vector<double>(3, 1e-9)));
+  EXPECT_EQ(resolved.saved, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(resolved.times.count(), 101);
+  EXPECT_EQ(resolved.t_span, (std::array{0.0, 40.0}));
+  EXPECT_EQ(resolved.output_file, "s.nc");
+}
+
+TEST_F(SweepFile, AllProblemsAreReportedInTheOrderOfTheFile) {
+  EXPECT_EQ(complaint(R"toml(model = "robertson"
+t_spam = [0.0, 1.0]
+[solver]
+method = "radua5"
+rtol = 1
+atol = { y1 = 0.0 }
+backend = "gpu"
+threads = -1
+[ensemble]
+instances = 0
+sampler = "sobel"
+[parameters]
+k1 = { distribution = "unifrom", min = 0, max = 1 }
+k2 = { distribution = "uniform", min = 2.0, max = 1.0 }
+k3 = { distribution = "normal", mean = nan, sgma = 1 }
+[output]
+times = []
+statistics = ["mena", "quantile(2)"]
+)toml"),
+            "s.toml:2:1: error: unknown key \"t_spam\" in the sweep file; did you mean \"t_span\"?\n"
+            "s.toml:4:10: error: unknown method \"radua5\"; did you mean \"radau5\"?\n"
+            "s.toml:5:8: error: rtol is 1, but must be greater than 0 and less than 1\n"
+            "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
+            "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
+            "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
+            "s.toml:10:13: error: instances is 0, but must be an integer of at least 1\n"
+            "s.toml:11:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
+            "s.toml:13:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
+            "s.toml:14:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
+            "s.toml:15:6: error: parameters.k3 has no key sigma\n"
+            "s.toml:15:40: error: parameters.k3.mean is nan, but must be a finite number\n"
+            "s.toml:15:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
+            "\"sigma\"?\n"
+            "s.toml:17:9: error: times is a list, but must be a list of at least one number\n"
+            "s.toml:18:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
+            "s.toml:18:23: error: statistic \"quantile(2)\" must be quantile(p) with p from 0 to 1");
+}
+
+TEST_F(SweepFile, NamesTheModelDoesNotKnowAreReportedTogether) {
+  EXPECT_EQ(complaint(R"toml(model = "robertson"
+[solver]
+atol = { y4 = 1e-8 }
+[parameters]
+kk1 = 1.0
+[initial]
+x = 1.0
+[output]
+variables = ["y1", "Y22"]
+)toml"),
+            "s.toml:3:10: error: atol: model \"robertson\" has no variable \"y4\"; did you mean \"y1\"?\n"
+            "s.toml:5:1: error: model \"robertson\" has no parameter \"kk1\"; did you mean \"k1\"?\n"
+            "s.toml:7:1: error: model \"robertson\" has no variable \"x\"; known: y1, y2, y3\n"
+            "s.toml:9:20: error: output.variables: model \"robertson\" has no variable \"Y22\"; did you mean \"y2\"?");
+}
+
+TEST_F(SweepFile, WrongTypesAndSyntaxErrorsAreLocated) {
+  EXPECT_EQ(complaint("model = 3\nsolver = 1\n[output]\ntrajectories = \"yes\"\ntimes = 1\n"),
+            "s.toml:1:9: error: model is 3, but must be a text that is not empty\n"
+            "s.toml:2:10: error: solver is 1, but must be a table\n"
+            "s.toml:4:16: error: trajectories is \"yes\", but must be true or false\n"
+            "s.toml:5:9: error: times as a count is 1, but must be an integer of at least 2");
+  EXPECT_EQ(complaint("model = \"a\"\nrtol = = 3\n").substr(0, 19), "s.toml:2:8: error: ");
+  EXPECT_EQ(complaint("t_span = [1.0, 1.0]\n"),
+            "s.toml:1:1: error: model is missing: give a built-in model's name or the path of a .hpp or .mo file\n"
+            "s.toml:1:10: error: t_span starts and ends at 1, but its ends must differ");
+}
+
+TEST_F(SweepFile, AMissingSweepFileIsNamed) {
+  try {
+    parse_sweep_file("/nowhere/s.toml", methods);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "/nowhere/s.toml:1:1: error: the sweep file cannot be read: No such file or directory");
+  }
+}
+
+TEST_F(SweepFile, TimesMustRunWithTheTimeSpanAndStayInIt) {
+  const std::string start = "model = \"robertson\"\nt_span = [10.0, 0.0]\n[output]\n";
+  EXPECT_EQ(complaint(start + "times = [10.0, 5.0, 0.0]\n"), "accepted");
+  EXPECT_EQ(complaint(start + "times = [0.0, 5.0]\n"),
+            "s.toml:4:9: error: times run from 0 to 5, but the time span from 10 to 0");
+  EXPECT_EQ(complaint(start + "times = [11.0]\n"),
+            "s.toml:4:9: error: times has 11, but the time span is from 10 to 0");
+  EXPECT_EQ(complaint(start + "times = [5.0, 5.0]\n"),
+            "s.toml:4:9: error: times must be strictly monotone, but 5 follows 5");
+  EXPECT_EQ(complaint(start + "times = \"end\"\n"), "accepted");
+  EXPECT_EQ(complaint(start + "times = { log = [0.0, 1.0, 5] }\n"),
+            "s.toml:4:9: error: the ends of log times are 0 and 1, but must be positive, finite and different");
+}
+
+TEST_F(SweepFile, EqualStepsFollowEachInstancesSpanAndHitBothEnds) {
+  const OutputTimes times = OutputTimes::equal_steps(4);
+  double values[4];
+  times.fill(1.0, 0.1, values);
+  EXPECT_EQ(values[0], 1.0);
+  EXPECT_NEAR(values[1], 0.7, 1e-15);
+  EXPECT_EQ(values[3], 0.1);
+  OutputTimes::end().fill(1.0, 0.1, values);
+  EXPECT_EQ(values[0], 0.1);
+}
+
+TEST_F(SweepFile, AGridRunsItsLastNamedQuantityFastest) {
+  // k2 is named before k1, and y1 after both, whatever their alphabet.
+  const std::string text = R"toml(model = "robertson"
+[ensemble]
+sampler = "grid"
+[parameters]
+k2 = { distribution = "uniform", min = 1.0, max = 2.0, levels = 2 }
+k1 = { distribution = "loguniform", min = 1.0, max = 100.0, levels = 3 }
+[initial]
+y1 = { distribution = "choice", values = [5.0, 6.0] }
+)toml";
+  const ResolvedSweep resolved = resolve(parse(text), robertson());
+  ASSERT_EQ(resolved.inputs.instances(), 12);
+  double parameters[3];
+  double initial[3];
+  double t_span[2];
+  resolved.inputs.fill(9, parameters, initial, t_span);  // 9 = 1 * 6 + 1 * 2 + 1
+  EXPECT_EQ(parameters[1], 2.0);
+  EXPECT_NEAR(parameters[0], 10.0, 1e-13);
+  EXPECT_EQ(initial[0], 6.0);
+  std::string wrong = text;
+  wrong.replace(wrong.find("sampler"), 0, "instances = 13\n");
+  EXPECT_EQ(complaint(wrong), "s.toml:3:13: error: instances is 13, but the grid has 12: leave it out");
+}
+
+TEST_F(SweepFile, ATableIsReadFromTheSweepFilesFolder) {
+  file("k1,t_end\n0.1,5\n0.2,6\n", "cases.csv");
+  const std::string text = "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
+  const ResolvedSweep resolved = resolve(parse(text), robertson());
+  EXPECT_EQ(resolved.inputs.instances(), 2);
+  EXPECT_EQ(resolved.inputs.sampled_times(), (std::array{false, true}));
+  EXPECT_EQ(complaint(text + "instances = 3\n"),
+            "s.toml:5:13: error: instances is 3, but the table has 2 rows: leave it out");
+  file("k1,k9\n0.1,5\n", "cases.csv");
+  EXPECT_EQ(
+      complaint(text),
+      "cases.csv:1:4: error: model \"robertson\" has no parameter or variable \"k9\" for this column of the table; did "
+      "you mean \"k1\"?");
+  EXPECT_EQ(complaint("model = \"robertson\"\n[ensemble]\nsampler = \"table\"\n"),
+            "s.toml:2:1: error: sampler = \"table\" needs the key table: the path of a .csv or .nc file");
+}
+
+TEST_F(SweepFile, ModelFilesAreRelativeToTheSweepFile) {
+  EXPECT_EQ(parse("model = \"models/tank.hpp\"\n").model, (folder_ / "models/tank.hpp").string());
+  EXPECT_EQ(parse("model = \"/a/tank.mo\"\n").model, "/a/tank.mo");
+}
+
+TEST_F(SweepFile, AStructuralParameterIsAnIntegerConstantInRange) {
+  ModelDescription model = robertson();
+  model.structural = {"points", 10, 3, 1000};
+  const Sweep sweep = parse("model = \"robertson\"\n[parameters]\npoints = 100\n");
+  EXPECT_EQ(constant_integer_parameter(sweep, "points"), 100);
+  EXPECT_EQ(constant_integer_parameter(sweep, "k1"), std::nullopt);
+  EXPECT_NO_THROW(resolve(sweep, model));
+  const std::string need = "parameters.points must be an integer constant from 3 to 1000: it shapes the equations";
+  EXPECT_EQ(complaint("model = \"robertson\"\n[parameters]\npoints = 2\n", model), "s.toml:3:10: error: " + need);
+  EXPECT_EQ(complaint("model = \"robertson\"\n[parameters]\npoints = 10.0\n", model), "s.toml:3:10: error: " + need);
+  EXPECT_THROW(constant_integer_parameter(parse("model = \"robertson\"\n[parameters]\npoints = 10.0\n"), "points"),
+               UsageError);
+}
+
+}  // namespace
+}  // namespace manyfold

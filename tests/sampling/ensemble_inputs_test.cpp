@@ -1,0 +1,236 @@
+#include "host/sampling/ensemble_inputs.hpp"
+
+#include <gtest/gtest.h>
+#include <netcdf.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include <manyfold/error.hpp>
+
+namespace manyfold {
+namespace {
+
+using Kind = SampledQuantity::Kind;
+
+ModelDescription model() {
+  ModelDescription description;
+  description.name = "tank";
+  description.variables = {{"level", "m", "", 1.0, false}, {"flow", "m3/s", "", 0.0, true}};
+  description.parameters = {{"area", "m2", "", 2.0}, {"valve", "1", "", 0.5}, {"pump", "1", "", 0.25}};
+  description.t_begin = 0.0;
+  description.t_end = 10.0;
+  return description;
+}
+
+struct Row {
+  std::array<double, 3> parameters;
+  std::array<double, 2> initial;
+  std::array<double, 2> t_span;
+};
+
+Row row(const EnsembleInputs& inputs, std::int64_t instance) {
+  Row result;
+  inputs.fill(instance, result.parameters.data(), result.initial.data(), result.t_span.data());
+  return result;
+}
+
+class TableFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/manyfold-table-XXXXXX";
+    folder_ = ::mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path csv(const std::string& text) const {
+    const auto path = folder_ / "cases.csv";
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  // What read_table and tabulated say of a file with `text`, without the folder's name.
+  std::string complaint(const std::string& text) const {
+    try {
+      EnsembleInputs::tabulated(model(), read_table(csv(text)));
+    } catch (const UsageError& error) {
+      std::string message = error.what();
+      for (auto at = message.find(folder_.string()); at != std::string::npos; at = message.find(folder_.string())) {
+        message.erase(at, folder_.string().size() + 1);
+      }
+      return message;
+    }
+    return "accepted";
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST(EnsembleInputs, WhatIsNotNamedKeepsTheModelsValue) {
+  const auto inputs = EnsembleInputs::sampled(model(), {"monte_carlo", 5, 1},
+                                              {{Kind::parameter, "valve", Distribution::uniform(10.0, 11.0), 0},
+                                               {Kind::parameter, "pump", Distribution::constant(3.0), 0}});
+  EXPECT_EQ(inputs.instances(), 5);
+  const Row first = row(inputs, 4);
+  EXPECT_EQ(first.parameters[0], 2.0);
+  EXPECT_GT(first.parameters[1], 10.0);
+  EXPECT_LT(first.parameters[1], 11.0);
+  EXPECT_EQ(first.parameters[2], 3.0);
+  EXPECT_TRUE(std::isnan(first.initial[0]));
+  EXPECT_TRUE(std::isnan(first.initial[1]));
+  EXPECT_EQ(first.t_span, (std::array{0.0, 10.0}));
+  EXPECT_EQ(inputs.sampled_parameters(), std::vector<int>{1});
+  EXPECT_TRUE(inputs.sampled_initial().empty());
+  EXPECT_EQ(inputs.sampled_times(), (std::array{false, false}));
+}
+
+TEST(EnsembleInputs, FillsAreTheSameInAnyOrderAndOnAnyThread) {
+  for (const std::string sampler : {"monte_carlo", "latin_hypercube", "sobol"}) {
+    const auto inputs = EnsembleInputs::sampled(model(), {sampler, 1000, 3},
+                                                {{Kind::parameter, "area", Distribution::lognormal(1.0, 0.5), 0},
+                                                 {Kind::initial, "level", Distribution::normal(0.0, 1.0), 0}});
+    std::vector<Row> forwards(1000);
+    std::vector<Row> backwards(1000);
+    for (int i = 0; i < 1000; ++i) forwards[static_cast<std::size_t>(i)] = row(inputs, i);
+    const auto work = [&](int from, int to) {
+      for (int i = to - 1; i >= from; --i) backwards[static_cast<std::size_t>(i)] = row(inputs, i);
+    };
+    std::thread other(work, 0, 500);
+    work(500, 1000);
+    other.join();
+    EXPECT_EQ(std::memcmp(forwards.data(), backwards.data(), 1000 * sizeof(Row)), 0) << sampler;
+  }
+}
+
+TEST(EnsembleInputs, SampledMeanAndDeviationAreThoseOfTheDistribution) {
+  constexpr int n = 20000;
+  const auto inputs = EnsembleInputs::sampled(model(), {"monte_carlo", n, 11},
+                                              {{Kind::initial, "flow", Distribution::normal(5.0, 2.0), 0}});
+  double sum = 0.0;
+  double squares = 0.0;
+  for (int i = 0; i < n; ++i) {
+    const double value = row(inputs, i).initial[1];
+    sum += value;
+    squares += (value - 5.0) * (value - 5.0);
+  }
+  EXPECT_NEAR(sum / n, 5.0, 4.0 * 2.0 / std::sqrt(n));                     // four standard errors of the mean
+  EXPECT_NEAR(std::sqrt(squares / n), 2.0, 4.0 * 2.0 / std::sqrt(2 * n));  // and of the deviation
+}
+
+TEST(EnsembleInputs, GridIsAFullFactorialWhoseLastQuantityRunsFastest) {
+  const auto inputs = EnsembleInputs::sampled(model(), {"grid", 0, 0},
+                                              {{Kind::parameter, "valve", Distribution::uniform(0.0, 1.0), 3},
+                                               {Kind::initial, "level", Distribution::choice({7.0, 9.0}), 0}});
+  ASSERT_EQ(inputs.instances(), 6);
+  const double expected[6][2] = {{0.0, 7.0}, {0.0, 9.0}, {0.5, 7.0}, {0.5, 9.0}, {1.0, 7.0}, {1.0, 9.0}};
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(row(inputs, i).parameters[1], expected[i][0]) << i;
+    EXPECT_EQ(row(inputs, i).initial[0], expected[i][1]) << i;
+  }
+  EXPECT_THROW(
+      EnsembleInputs::sampled(model(), {"grid", 4, 0}, {{Kind::parameter, "area", Distribution::uniform(0.0, 1.0), 3}}),
+      UsageError);
+}
+
+TEST(EnsembleInputs, UnknownAndRepeatedNamesAreRefusedWithTheNearestOne) {
+  try {
+    EnsembleInputs::sampled(model(), {"sobol", 5, 1}, {{Kind::parameter, "vavle", Distribution::constant(1.0), 0}});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "model \"tank\" has no parameter \"vavle\"; did you mean \"valve\"?");
+  }
+  EXPECT_THROW(EnsembleInputs::sampled(model(), {"sobol", 5, 1},
+                                       {{Kind::parameter, "area", Distribution::constant(1.0), 0},
+                                        {Kind::parameter, "area", Distribution::constant(1.0), 0}}),
+               UsageError);
+}
+
+TEST(EnsembleInputs, TablesMadeByTheCallerNeedNoFile) {
+  Table table;
+  table.names = {"t_end", "area", "level"};
+  table.values = {5.0, 1.0, 10.0, 6.0, 2.0, 20.0};
+  const auto inputs =
+      EnsembleInputs::tabulated(model(), table, {{Kind::parameter, "pump", Distribution::constant(8.0), 0}});
+  ASSERT_EQ(inputs.instances(), 2);
+  const Row second = row(inputs, 1);
+  EXPECT_EQ(second.parameters, (std::array{2.0, 0.5, 8.0}));
+  EXPECT_EQ(second.initial[0], 20.0);
+  EXPECT_EQ(second.t_span, (std::array{0.0, 6.0}));
+  EXPECT_EQ(inputs.sampled_times(), (std::array{false, true}));
+  EXPECT_EQ(inputs.sampled_parameters(), std::vector<int>{0});
+  EXPECT_EQ(inputs.sampled_initial(), std::vector<int>{0});
+}
+
+TEST_F(TableFile, CsvWithCommentsBlankLinesSpacesAndQuotesIsRead) {
+  const Table table = read_table(csv("# made by hand\n\n \"area\" , flow\r\n1.5,-2e-3\r\n# between\n\n +3 ,\t4\n"));
+  EXPECT_EQ(table.names, (std::vector<std::string>{"area", "flow"}));
+  EXPECT_EQ(table.values, (std::vector<double>{1.5, -2e-3, 3.0, 4.0}));
+  EXPECT_EQ(table.rows(), 2);
+}
+
+TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
+  EXPECT_EQ(complaint("area,valve\n1,2\n3\n4,5,6\n"),
+            "cases.csv:3:1: error: the row has 1 fields, but the header has 2\n"
+            "cases.csv:4:5: error: the row has 3 fields, but the header has 2");
+  EXPECT_EQ(complaint("area,valve\n1,two\n1, 2.5x\n1,\n"),
+            "cases.csv:2:3: error: column \"valve\" has \"two\", but needs a number\n"
+            "cases.csv:3:4: error: column \"valve\" has \"2.5x\", but needs a number\n"
+            "cases.csv:4:3: error: column \"valve\" has \"\", but needs a number");
+  EXPECT_EQ(complaint("area,valve\n1,nan\ninf,1\n"),
+            "cases.csv:2:3: error: column \"valve\" has \"nan\", but needs a finite number\n"
+            "cases.csv:3:1: error: column \"area\" has \"inf\", but needs a finite number");
+  EXPECT_EQ(
+      complaint("area,vavle\n1,2\n"),
+      "cases.csv:1:6: error: model \"tank\" has no parameter or variable \"vavle\" for this column of the table; did "
+      "you mean \"valve\"?");
+  EXPECT_EQ(complaint("area,area\n1,2\n"), "cases.csv:1:6: error: the table has two columns \"area\"");
+  EXPECT_EQ(complaint("area,valve\n1,2\n3,4"),
+            "cases.csv:3:4: error: the last line does not end with a newline: the file may be truncated");
+  EXPECT_EQ(complaint("area,valve\n"), "cases.csv:2:1: error: the table has a header, but no rows");
+  EXPECT_EQ(complaint(""), "cases.csv:1:1: error: the table is empty, but needs a header row of names");
+}
+
+TEST_F(TableFile, AMissingFileIsNamed) {
+  try {
+    read_table(folder_ / "none.csv");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(),
+              (folder_ / "none.csv").string() + ":1:1: error: the table cannot be read: No such file or directory");
+  }
+  EXPECT_THROW(read_table(folder_ / "none.nc"), UsageError);
+  EXPECT_THROW(read_table(folder_), UsageError);
+}
+
+TEST_F(TableFile, NetcdfVariablesOnTheInstanceDimensionAreColumns) {
+  const auto path = folder_ / "cases.nc";
+  int file = 0;
+  int dimension = 0;
+  int other = 0;
+  int area = 0;
+  int level = 0;
+  int ignored = 0;
+  ASSERT_EQ(nc_create(path.c_str(), NC_NETCDF4, &file), NC_NOERR);
+  nc_def_dim(file, "instance", 3, &dimension);
+  nc_def_dim(file, "other", 2, &other);
+  nc_def_var(file, "area", NC_FLOAT, 1, &dimension, &area);
+  nc_def_var(file, "ignored", NC_DOUBLE, 1, &other, &ignored);
+  nc_def_var(file, "level", NC_INT, 1, &dimension, &level);
+  const float areas[] = {0.5F, 1.5F, 2.5F};
+  const int levels[] = {1, 2, 3};
+  nc_put_var_float(file, area, areas);
+  nc_put_var_int(file, level, levels);
+  ASSERT_EQ(nc_close(file), NC_NOERR);
+  const auto inputs = EnsembleInputs::tabulated(model(), read_table(path));
+  EXPECT_EQ(inputs.instances(), 3);
+  EXPECT_EQ(row(inputs, 1).parameters[0], 1.5);
+  EXPECT_EQ(row(inputs, 2).initial[0], 3.0);
+}
+
+}  // namespace
+}  // namespace manyfold

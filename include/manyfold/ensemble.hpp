@@ -1,0 +1,155 @@
+#pragma once
+// Ensembles from C++: a model struct, parameters per instance, and the results in memory.
+//
+//   manyfold::Ensemble<Decay> ensemble(1000);
+//   ensemble.set("k", rates);                       // one value per instance, or one for all
+//   const auto result = ensemble.solve({.rtol = 1e-8}, {0.5, 1.0});
+//   result.value(instance, time, variable);
+//
+// The kernel is compiled with the program, in lanes as wide as the instruction set the program is compiled for.
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <manyfold/error.hpp>
+#include <manyfold/options.hpp>
+#include <manyfold/result.hpp>
+
+#include "host/engine/ensemble_run.hpp"
+#include "kernels/kernel.hpp"
+
+namespace manyfold {
+
+/// The results of an ensemble, in memory.
+struct EnsembleResult {
+  std::vector<InstanceOutcome> outcomes;  ///< [instances]
+  std::vector<double> times;              ///< [times]
+  std::vector<double> values;             ///< [instances][times][variables]; NaN where an instance did not arrive
+  int variable_count = 0;
+  RunSummary summary;
+
+  /// Variable `variable` of instance `instance` at `times[time]`. Throws std::out_of_range.
+  double value(std::int64_t instance, int time, int variable) const {
+    const auto at = (static_cast<std::size_t>(instance) * times.size() + static_cast<std::size_t>(time)) *
+                        static_cast<std::size_t>(variable_count) +
+                    static_cast<std::size_t>(variable);
+    return values.at(at);
+  }
+};
+
+template <Model Equations, template <class, class> class Method = Radau5>
+class Ensemble {
+ public:
+  /// `instances` > 0 instances with the model's default parameters, initial values and time span.
+  explicit Ensemble(std::int64_t instances) : instances_(instances) {
+    if (instances <= 0) throw UsageError("Ensemble: instances is " + std::to_string(instances) + ", needs to be positive");
+    describe_model<Equations>(model_);
+    t_begin_ = model_.t_begin;
+    t_end_ = model_.t_end;
+    for (std::int64_t i = 0; i < instances; ++i) {
+      for (const ParameterDescription& parameter : model_.parameters) parameters_.push_back(parameter.value);
+    }
+    initial_.assign(static_cast<std::size_t>(instances) * model_.variables.size(),
+                    std::numeric_limits<double>::quiet_NaN());
+  }
+
+  const ModelDescription& model() const { return model_; }
+
+  /// Sets parameter or initial value `name` in every instance. Throws UsageError for an unknown name.
+  void set(std::string_view name, double value) {
+    const std::vector<double> values(static_cast<std::size_t>(instances_), value);
+    set(name, values);
+  }
+  /// The same with one value [instances] for each. Throws UsageError for an unknown name or another number of values.
+  void set(std::string_view name, std::span<const double> values) {
+    if (std::ssize(values) != instances_) {
+      throw UsageError("Ensemble: " + std::string(name) + " got " + std::to_string(values.size()) +
+                       " values, needs one or " + std::to_string(instances_));
+    }
+    if (fill_column(name, model_.parameters, parameters_, values)) return;
+    if (fill_column(name, model_.variables, initial_, values)) return;
+    throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
+  }
+  void t_span(double t_begin, double t_end) {
+    t_begin_ = t_begin;
+    t_end_ = t_end;
+  }
+
+  /// Integrates all instances and saves all variables at `times` (in the order of integration; empty: at the end).
+  /// Throws UsageError for tolerances that are not positive or of the wrong number.
+  EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
+    if (!(options.rtol > 0.0)) {
+      throw UsageError("Ensemble: rtol is " + std::to_string(options.rtol) + ", needs to be positive");
+    }
+    if (options.atol.size() == 1) options.atol.assign(model_.variables.size(), options.atol[0]);
+    if (options.atol.size() != model_.variables.size()) {
+      throw UsageError("Ensemble: atol has " + std::to_string(options.atol.size()) + " values, needs one or " +
+                       std::to_string(model_.variables.size()));
+    }
+    if (times.empty()) times.push_back(t_end_);
+    EnsembleResult result;
+    result.times = times;
+    result.variable_count = static_cast<int>(model_.variables.size());
+
+    EnsembleRun run;
+    run.kernel = &kernel<Equations, Method>();
+    run.parameter_count = static_cast<int>(model_.parameters.size());
+    run.variable_count = result.variable_count;
+    run.instances = instances_;
+    run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+      copy_row(parameters_, instance, model_.parameters.size(), parameters);
+      copy_row(initial_, instance, model_.variables.size(), initial);
+      t_span[0] = t_begin_;
+      t_span[1] = t_end_;
+    };
+    run.time_count = static_cast<int>(times.size());
+    run.fill_times = [&times](double, double, double* out) {
+      for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
+    };
+    for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+    run.options = options;
+    Collector collector(result);
+    result.summary = run_ensemble(run, collector);
+    return result;
+  }
+
+ private:
+  class Collector : public ResultSink {
+   public:
+    explicit Collector(EnsembleResult& result) : result_(result) {}
+    void write(const Chunk& chunk) override {
+      result_.outcomes.insert(result_.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
+      result_.values.insert(result_.values.end(), chunk.values.begin(), chunk.values.end());
+    }
+
+   private:
+    EnsembleResult& result_;
+  };
+
+  template <class Descriptions>
+  static bool fill_column(std::string_view name, const Descriptions& descriptions, std::vector<double>& rows,
+                          std::span<const double> values) {
+    for (std::size_t j = 0; j < descriptions.size(); ++j) {
+      if (descriptions[j].name != name) continue;
+      for (std::size_t i = 0; i < values.size(); ++i) rows[i * descriptions.size() + j] = values[i];
+      return true;
+    }
+    return false;
+  }
+  static void copy_row(const std::vector<double>& rows, std::int64_t row, std::size_t width, double* out) {
+    for (std::size_t j = 0; j < width; ++j) out[j] = rows[static_cast<std::size_t>(row) * width + j];
+  }
+
+  std::int64_t instances_;
+  ModelDescription model_;
+  std::vector<double> parameters_;  ///< [instances][parameters]
+  std::vector<double> initial_;     ///< [instances][variables]; NaN: the model's own
+  double t_begin_ = 0.0;
+  double t_end_ = 1.0;
+};
+
+}  // namespace manyfold

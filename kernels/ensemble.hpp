@@ -50,7 +50,9 @@ class PackDriver {
     const double scale = Method::internal_rtol(options.rtol) / options.rtol;
     result.tolerances.rtol = options.rtol * scale;
     for (int i = 0; i < n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
-    result.newton_tolerance = Method::newton_tolerance(result.tolerances.rtol);
+    result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
+    // Steps that may not shrink must be solved, however slowly Newton's method converges.
+    if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
     result.max_steps = options.max_steps;
     result.first_step = options.first_step;
     result.max_step = options.max_step;

@@ -117,7 +117,9 @@ class InitialConditions {
         const int j = entry_column(k);
         return solves_for_value(j) ? by_y[System::entries_y.slot(i, j)] : by_dy[System::entries_dy.slot(i, j)];
       });
-      result.singular = result.singular | (searching & !solvable);
+      // Singular where the search begins is a property of the model; on its way it is a search that failed.
+      if (iteration == 0) result.singular = searching & !solvable;
+      result.consistent = result.consistent & (solvable | !searching);
       searching = searching & solvable;
 
       Real delta[n];

@@ -11,7 +11,7 @@ namespace manyfold {
 template <int n>
 struct IntegratorOptions {
   Tolerances<n> tolerances;  ///< of the error test
-  double newton_tolerance;   ///< error of the stages relative to the tolerance
+  NewtonControl newton;
   double max_steps;          ///< step attempts per instance
   double first_step;         ///< 0: chosen from the initial values
   double max_step;
@@ -121,7 +121,7 @@ class Integrator {
 
     const Mask cautious = after_failure_ != Real(0.0);
     const StepAttempt<Real> attempt =
-        method_.attempt(lanes, stale_ != Real(0.0), cautious, state_, h, options_.newton_tolerance, work_);
+        method_.attempt(lanes, stale_ != Real(0.0), cautious, state_, h, options_.newton, work_);
     const Mask fixed(options_.fixed_step > 0.0);
     const Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
     const Mask rejected = lanes & attempt.converged & !accepted;
@@ -193,7 +193,7 @@ class Integrator {
       if (any(failed)) state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
       return;
     }
-    const Real safety = safety_factor(attempt.iterations, Method::most_newton_iterations);
+    const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
     Real next = next_step<Method::Tableau::error_order>(h, attempt.error, safety, history_, accepted);
     // An error that is not finite says nothing but that the step was too long.
     next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);

@@ -102,7 +102,7 @@ class DiagonallyImplicit {
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
-                                            const Real& h, double newton_tolerance, WorkCounters<Real>& work) {
+                                            const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
     result.singular = prepare(live, stale, state, h, over_diagonal, work);
@@ -111,7 +111,6 @@ class DiagonallyImplicit {
     result.rate = Real(0.0);
     result.iterations = Real(0.0);
 
-    const NewtonControl control{newton_tolerance, most_newton_iterations};
     const Real ratio = h / state.path.h;
     for (int k = 0; k < n; ++k) hK_[0][k] = h * state.dy[k];
     static_for<s - 1>([&](auto previous) {

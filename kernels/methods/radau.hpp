@@ -150,7 +150,7 @@ class Collocation {
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
-                                            const Real& h, double newton_tolerance, WorkCounters<Real>& work) {
+                                            const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
     result.singular = prepare(live, stale, state, h, over_h, work);
@@ -166,7 +166,6 @@ class Collocation {
     Real w[s][n];
     transform<true>(z_, w);
 
-    const NewtonControl control{newton_tolerance, most_newton_iterations};
     const auto newton = solve_newton<Real>(control, solvable, state.contraction, [&](const Mask& iterating) {
       // R_i = F(t + c_i h, y + z_i, (1/h) sum_j (A^-1)_ij z_j)
       Real F[s][n];

@@ -215,7 +215,9 @@ class ResultFile::Writer {
     check(error, "defined");
     if (!units.empty()) put_text(id, "units", units);
     if (!long_name.empty()) put_text(id, "long_name", long_name);
-    if (type == NC_DOUBLE) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
+    // CF-1.8, section 2.5.1: coordinate variables have no missing values.
+    const bool coordinate = dimensions.size() == 1 && (name == "time" || name == "quantile");
+    if (type == NC_DOUBLE && !coordinate) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
     if (dimensions.front() == instance_dimension_) compress(id, type, dimensions.size() == 2);
     return id;
   }

@@ -167,6 +167,7 @@ TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
   const Reader reader(wanted.path);
   EXPECT_EQ(reader.values("time"), (std::vector<double>{0.0, 2.0, 4.0}));
   EXPECT_EQ(reader.text("units", "time"), "min");
+  EXPECT_TRUE(reader.numbers("_FillValue", "time").empty());  // CF: a coordinate has no missing values
   EXPECT_EQ(reader.dimensions("level"), (std::vector<std::string>{"instance", "time"}));
   EXPECT_EQ(reader.text("units", "level"), "m");
   EXPECT_EQ(reader.text("long_name", "level"), "height of the water");

@@ -1,5 +1,6 @@
 #include "host/io/result_file.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <netcdf.h>
 #include <unistd.h>
@@ -26,6 +27,14 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t elements_per_chunk = 65536;
+
+// HDF5 closes what is open when the process exits. A file whose close failed because the disk is full is half freed
+// then, and HDF5 (1.10) crashes; so it is told not to, before its first use, which is when it asks. All files are
+// closed by their owners. HDF5 is a dependency of netCDF only, hence the look-up by name.
+[[maybe_unused]] const bool hdf5_leaves_exit_alone = [] {
+  const auto leave = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "H5dont_atexit"));
+  return leave != nullptr && leave() >= 0;
+}();
 
 struct CounterColumn {
   const char* name;

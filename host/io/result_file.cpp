@@ -1,5 +1,6 @@
 #include "host/io/result_file.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <netcdf.h>
 #include <unistd.h>
@@ -26,6 +27,14 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t elements_per_chunk = 65536;
+
+// HDF5 closes what is open when the process exits. A file whose close failed because the disk is full is half freed
+// then, and HDF5 (1.10) crashes; so it is told not to, before its first use, which is when it asks. All files are
+// closed by their owners. HDF5 is a dependency of netCDF only, hence the look-up by name.
+[[maybe_unused]] const bool hdf5_leaves_exit_alone = [] {
+  const auto leave = reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "H5dont_atexit"));
+  return leave != nullptr && leave() >= 0;
+}();
 
 struct CounterColumn {
   const char* name;
@@ -215,7 +224,9 @@ class ResultFile::Writer {
     check(error, "defined");
     if (!units.empty()) put_text(id, "units", units);
     if (!long_name.empty()) put_text(id, "long_name", long_name);
-    if (type == NC_DOUBLE) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
+    // CF-1.8, section 2.5.1: coordinate variables have no missing values.
+    const bool coordinate = dimensions.size() == 1 && (name == "time" || name == "quantile");
+    if (type == NC_DOUBLE && !coordinate) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
     if (dimensions.front() == instance_dimension_) compress(id, type, dimensions.size() == 2);
     return id;
   }

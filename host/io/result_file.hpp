@@ -39,6 +39,8 @@ struct ResultFileSettings {
 };
 
 /// Writes chunks to disk with memory that does not grow with the number of instances (quantiles: one column at a time).
+/// Equal steps of sampled time spans make `time(instance, time)`, else it is `time(time)`. Instances never written have
+/// status `cancelled`, NaN values and netCDF's default fill value in the counters.
 /// A write that fails throws std::runtime_error with file and reason and leaves `<path>.partial`, never `path`. Without
 /// a call of `finish` the destructor closes and leaves `<path>.partial`.
 class ResultFile : public ResultSink {

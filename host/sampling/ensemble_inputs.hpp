@@ -51,8 +51,9 @@ class EnsembleInputs {
   static EnsembleInputs sampled(const ModelDescription& model, const SamplerSettings& settings,
                                 const std::vector<SampledQuantity>& quantities);
 
-  /// One instance per row. `constants` (constant distributions) set what the table does not name. Throws UsageError for
-  /// unknown or repeated columns, no rows, values that are not finite.
+  /// One instance per row. A column is a parameter, else a variable's initial value, else `t_begin` or `t_end`.
+  /// `constants` (constant distributions) set what the table does not name. Throws UsageError for unknown or repeated
+  /// columns, no rows, values that are not finite.
   static EnsembleInputs tabulated(const ModelDescription& model, Table table,
                                   const std::vector<SampledQuantity>& constants = {});
 

@@ -98,7 +98,7 @@ class DiagonallyImplicit {
   static double internal_rtol(double rtol) { return rtol; }
 
   /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
-  static double newton_tolerance(double /*internal_rtol*/) { return 0.01; }
+  static double newton_tolerance(double internal_rtol) { return std::fmax(0.01, 1e-14 / internal_rtol); }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,

@@ -144,8 +144,11 @@ class Collocation {
   /// slowly than rtol: measured on the pendulum, by a factor of 30 from 1e-4 to 1e-8.)
   static double internal_rtol(double rtol) { return 0.4 * std::pow(rtol, (s + 1.0) / (2.0 * s - 1.0)); }
 
-  /// Stage errors relative to the tolerance. Hairer & Wanner II, p. 121.
-  static double newton_tolerance(double internal_rtol) { return std::fmin(0.03, std::sqrt(internal_rtol)); }
+  /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
+  /// code for the lower bound.
+  static double newton_tolerance(double internal_rtol) {
+    return std::fmax(std::fmin(0.03, std::sqrt(internal_rtol)), 1e-14 / internal_rtol);
+  }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).

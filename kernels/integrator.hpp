@@ -12,8 +12,8 @@ template <int n>
 struct IntegratorOptions {
   Tolerances<n> tolerances;  ///< of the error test
   NewtonControl newton;
-  double max_steps;          ///< step attempts per instance
-  double first_step;         ///< 0: chosen from the initial values
+  double max_steps;   ///< step attempts per instance
+  double first_step;  ///< 0: chosen from the initial values
   double max_step;
   double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
 };

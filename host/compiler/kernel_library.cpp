@@ -151,8 +151,15 @@ CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs:
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  // In the language that `relevant_errors` reads.
+  std::string language = "LC_ALL=C";
+  std::vector<char*> variables = {language.data()};
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (!std::string_view(*variable).starts_with("LC_ALL=")) variables.push_back(*variable);
+  }
+  variables.push_back(nullptr);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
+  const int error = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw UsageError(

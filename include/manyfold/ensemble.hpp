@@ -46,7 +46,8 @@ class Ensemble {
  public:
   /// `instances` > 0 instances with the model's default parameters, initial values and time span.
   explicit Ensemble(std::int64_t instances) : instances_(instances) {
-    if (instances <= 0) throw UsageError("Ensemble: instances is " + std::to_string(instances) + ", needs to be positive");
+    if (instances <= 0)
+      throw UsageError("Ensemble: instances is " + std::to_string(instances) + ", needs to be positive");
     describe_model<Equations>(model_);
     t_begin_ = model_.t_begin;
     t_end_ = model_.t_end;

@@ -31,7 +31,8 @@ class Independence : public testing::TestWithParam<std::pair<std::string, std::s
     ensemble_.loaded = &test::kernel_of(model, method);
     ensemble_.t_begin = ensemble_.loaded->model.t_begin;
     ensemble_.t_end = ensemble_.loaded->model.t_end;
-    for (int k = 1; k <= 5; ++k) ensemble_.times.push_back(ensemble_.t_begin + (ensemble_.t_end - ensemble_.t_begin) * k / 5.0);
+    for (int k = 1; k <= 5; ++k)
+      ensemble_.times.push_back(ensemble_.t_begin + (ensemble_.t_end - ensemble_.t_begin) * k / 5.0);
     ensemble_.rtol = 1e-5;
     test::Uniform uniform(5);
     for (int i = 0; i < 1000; ++i) {
@@ -76,7 +77,8 @@ TEST_P(Independence, ChunksOfSeven) {
 TEST_P(Independence, ShuffledInstances) {
   std::vector<std::size_t> order = identity();
   test::Uniform uniform(99);
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[static_cast<std::size_t>(uniform() * static_cast<double>(i))]);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<std::size_t>(uniform() * static_cast<double>(i))]);
   test::Ensemble other = ensemble_;
   const std::size_t np = other.parameter_count();
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -149,17 +151,18 @@ TEST_P(Failures, FiftyFailingInstancesLeaveTheOthersUntouched) {
 }
 
 // Parameters of Fragile by index.
-INSTANTIATE_TEST_SUITE_P(
-    EveryStatus, Failures,
-    testing::Combine(testing::Values(Failure{Status::step_too_small, 0, 1e12}, Failure{Status::newton_failure, 1, 1.0},
-                                     Failure{Status::singular_jacobian, 2, 0.0},
-                                     Failure{Status::nonfinite_residual, 3, 1.0},
-                                     Failure{Status::inconsistent_initial_conditions, 4, 2.0},
-                                     Failure{Status::max_steps, 5, 1e7}),
-                     testing::Values("radau5", "esdirk54")),
-    [](const auto& test) {
-      return std::string(status_name(std::get<0>(test.param).status)) + "_" + std::get<1>(test.param);
-    });
+INSTANTIATE_TEST_SUITE_P(EveryStatus, Failures,
+                         testing::Combine(testing::Values(Failure{Status::step_too_small, 0, 1e12},
+                                                          Failure{Status::newton_failure, 1, 1.0},
+                                                          Failure{Status::singular_jacobian, 2, 0.0},
+                                                          Failure{Status::nonfinite_residual, 3, 1.0},
+                                                          Failure{Status::inconsistent_initial_conditions, 4, 2.0},
+                                                          Failure{Status::max_steps, 5, 1e7}),
+                                          testing::Values("radau5", "esdirk54")),
+                         [](const auto& test) {
+                           return std::string(status_name(std::get<0>(test.param).status)) + "_" +
+                                  std::get<1>(test.param);
+                         });
 
 TEST(Cancellation, StopsSoonAndMarksWhatWasNotFinished) {
   test::Ensemble ensemble;

@@ -50,7 +50,8 @@ Errors errors_with(int steps, double rtol) {
   const auto error = [&](int time, int i, double exact) {
     return std::abs(result.values[static_cast<std::size_t>(time * 3 + i)] - exact);
   };
-  const double at_middle = std::max({error(0, 0, std::exp(-middle)), error(0, 1, std::sin(middle)), error(0, 2, std::cos(middle))});
+  const double at_middle =
+      std::max({error(0, 0, std::exp(-middle)), error(0, 1, std::sin(middle)), error(0, 2, std::cos(middle))});
   return {std::max(error(1, 0, std::exp(-1.0)), error(1, 1, std::sin(1.0))), error(1, 2, std::cos(1.0)), at_middle};
 }
 
@@ -59,9 +60,10 @@ void expect_orders(int coarse, double rtol, double order, double dense_order) {
   const Errors a = errors_with<Method>(coarse, rtol);
   const Errors b = errors_with<Method>(2 * coarse, rtol);
   const Errors c = errors_with<Method>(4 * coarse, rtol);
-  std::cout << "differential " << std::log2(a.differential / b.differential) << " " << std::log2(b.differential / c.differential)
-            << ", algebraic " << std::log2(a.algebraic / b.algebraic) << " " << std::log2(b.algebraic / c.algebraic)
-            << ", dense " << std::log2(b.dense / c.dense) << ", errors " << c.differential << " " << c.algebraic << "\n";
+  std::cout << "differential " << std::log2(a.differential / b.differential) << " "
+            << std::log2(b.differential / c.differential) << ", algebraic " << std::log2(a.algebraic / b.algebraic)
+            << " " << std::log2(b.algebraic / c.algebraic) << ", dense " << std::log2(b.dense / c.dense) << ", errors "
+            << c.differential << " " << c.algebraic << "\n";
   EXPECT_NEAR(std::log2(b.differential / c.differential), order, 0.15);
   EXPECT_NEAR(std::log2(b.algebraic / c.algebraic), order, 0.15);
   // At a fixed time the place inside the step changes with the step: the slope scatters more.
@@ -69,8 +71,12 @@ void expect_orders(int coarse, double rtol, double order, double dense_order) {
 }
 
 // rtol such that Newton iterations end well below the smallest error: at 0.2 rtol^1.2 for Radau, 0.01 rtol for ESDIRK.
-TEST(Order, RadauIia5HasOrderFiveAndDenseOrderFour) { expect_orders<Radau5>(8, 1e-11, 5.0, 4.0); }
-TEST(Order, Esdirk54HasOrderFiveAndDenseOrderFour) { expect_orders<Esdirk54>(10, 1e-12, 5.0, 4.0); }
+TEST(Order, RadauIia5HasOrderFiveAndDenseOrderFour) {
+  expect_orders<Radau5>(8, 1e-11, 5.0, 4.0);
+}
+TEST(Order, Esdirk54HasOrderFiveAndDenseOrderFour) {
+  expect_orders<Esdirk54>(10, 1e-12, 5.0, 4.0);
+}
 
 /// Sum over i of b_i phi_i for the tree conditions up to order five that involve A once: enough to catch a wrong digit.
 template <class Tableau, class Weights>

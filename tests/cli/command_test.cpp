@@ -1,0 +1,308 @@
+// The command as users meet it: output, exit codes, and the message for every kind of bad input.
+#include <gtest/gtest.h>
+#include <netcdf.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string slurp(const fs::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// A folder of its own for each test, which is also where the command runs.
+class Command : public testing::Test {
+ protected:
+  Command() {
+    folder_ = fs::temp_directory_path() / ("manyfold-cli-" + std::to_string(getpid()) + "-" +
+                                           testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  ~Command() override { fs::remove_all(folder_); }
+
+  fs::path write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+
+  pid_t start(const std::string& arguments) const {
+    const std::string line = "cd '" + folder_.string() + "' && exec '" + std::getenv("MANYFOLD_COMMAND") + "' " +
+                             arguments + " >out.txt 2>err.txt";
+    const pid_t child = fork();
+    if (child == 0) {
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    return child;
+  }
+  Outcome finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(folder_ / "out.txt"),
+            slurp(folder_ / "err.txt")};
+  }
+  Outcome call(const std::string& arguments) const { return finish(start(arguments)); }
+
+  void expect_misuse(const std::string& arguments, const std::vector<std::string>& fragments) const {
+    const Outcome outcome = call(arguments);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    for (const std::string& fragment : fragments) {
+      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << outcome.err;
+    }
+  }
+
+  /// A small sweep with one line replaced or added.
+  fs::path sweep(const std::string& model, const std::string& parameters, const std::string& solver = "",
+                 const std::string& ensemble = "instances = 20", const std::string& output = "times = 3") const {
+    return write("sweep.toml", "model = \"" + model + "\"\nt_span = [0.0, 1.0]\n[solver]\nrtol = 1e-6\n" + solver +
+                                   "\n[ensemble]\n" + ensemble + "\n[parameters]\n" + parameters +
+                                   "\n[output]\nfile = \"result.nc\"\n" + output + "\n");
+  }
+
+  fs::path folder_;
+};
+
+using nlohmann::json;
+
+TEST_F(Command, ListAndDescribeShowTheBuiltInModels) {
+  EXPECT_NE(call("list").out.find("transistor_amplifier"), std::string::npos);
+  const auto models = json::parse(call("list --json").out);
+  EXPECT_GE(models.size(), 8U);
+  const auto robertson = json::parse(call("describe robertson --json").out);
+  EXPECT_EQ(robertson["variables"][2]["name"], "y3");
+  EXPECT_TRUE(robertson["variables"][2]["algebraic"]);
+  EXPECT_EQ(robertson["parameters"][1]["value"], 1e4);
+}
+
+TEST_F(Command, InfoListsMethodsWithOrderAndFamily) {
+  const auto info = json::parse(call("info --json").out);
+  ASSERT_GE(info["methods"].size(), 2U);
+  EXPECT_EQ(info["methods"][0]["name"], "radau5");
+  EXPECT_EQ(info["methods"][0]["order"], 5);
+  EXPECT_GE(info["lanes"], 1);
+}
+
+TEST_F(Command, SolvePrintsTheEndOfOneInstanceAsJson) {
+  // Robertson at t = 40: reference solution to 20 digits.
+  const Outcome outcome = call("solve robertson --t-end 40 --rtol 1e-8 --atol 1e-12 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto result = json::parse(outcome.out);
+  EXPECT_EQ(result["status"], "success");
+  EXPECT_EQ(result["t"], 40.0);
+  EXPECT_NEAR(result["values"]["y1"], 0.7158270687194050904744738, 1e-7);
+  EXPECT_NEAR(result["values"]["y2"], 9.185534764557763903899213e-06, 1e-11);
+  EXPECT_NEAR(result["values"]["y3"], 0.2841637457458303517616223, 1e-7);
+  // y1' of the equations at the reference point.
+  EXPECT_NEAR(result["derivatives"]["y1"],
+              -0.04 * 0.71582706871940509 + 1e4 * 9.1855347645577639e-06 * 0.28416374574583035, 1e-6);
+  for (const char* key : {"model", "method", "backend", "stats", "events"}) EXPECT_TRUE(result.contains(key)) << key;
+  EXPECT_GT(result["stats"]["steps"], 10);
+}
+
+TEST_F(Command, SolveSetsParametersAndInitialValues) {
+  const auto result =
+      json::parse(call("solve van_der_pol --set mu=1 --initial y1=0 --initial y2=0 --t-end 5 --json").out);
+  EXPECT_EQ(result["values"]["y1"], 0.0);
+  EXPECT_EQ(result["values"]["y2"], 0.0);
+}
+
+TEST_F(Command, SolveWritesCsv) {
+  const Outcome outcome = call("solve pendulum --t-end 2 --times 5 --csv out.csv");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::istringstream lines(slurp(folder_ / "out.csv"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "time,x,z,u,w,lambda");
+  int count = 0;
+  while (std::getline(lines, line)) ++count;
+  EXPECT_EQ(count, 5);
+}
+
+TEST_F(Command, ALineOfPointsIsAsLongAsAskedFor) {
+  const auto result = json::parse(call("solve diffusion --set points=12 --json").out);
+  EXPECT_EQ(result["values"].size(), 14U);
+}
+
+TEST_F(Command, RunWritesAResultFileAndASummary) {
+  const fs::path file = sweep("robertson", "k1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }");
+  const Outcome outcome = call("run " + file.string() + " --json --threads 2");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto summary = json::parse(outcome.out);
+  for (const char* key : {"model", "instances", "by_status", "wall_seconds", "instances_per_second", "lane_utilisation",
+                          "backend", "tier", "method", "output", "steps_total"}) {
+    EXPECT_TRUE(summary.contains(key)) << key;
+  }
+  EXPECT_EQ(summary["by_status"]["success"], 20);
+  int id = 0;
+  ASSERT_EQ(nc_open((folder_ / "result.nc").c_str(), NC_NOWRITE, &id), NC_NOERR);
+  int variable = 0;
+  std::vector<double> k1(20);
+  ASSERT_EQ(nc_inq_varid(id, "param_k1", &variable), NC_NOERR);
+  ASSERT_EQ(nc_get_var_double(id, variable, k1.data()), NC_NOERR);
+  for (const double value : k1) EXPECT_TRUE(value > 0.02 && value < 0.06);
+  nc_close(id);
+}
+
+constexpr const char* decay_model = R"(#include <manyfold/model.hpp>
+struct Decay {
+  static constexpr const char* name = "decay";
+  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr manyfold::Variable variables[] = {{.name = "y", .initial = 1.0}};
+  static constexpr manyfold::Parameter parameters[] = {{.name = "k", .unit = "s-1", .value = 2.0}};
+  static constexpr void residual(auto, const auto& y, const auto& dy, const auto& p, auto& F) {
+    F[0] = dy[0] + p[0] * y[0];
+  }
+};
+MANYFOLD_MODEL(Decay);
+)";
+
+TEST_F(Command, AModelFileOfTheUsersRunsFromItsPath) {
+  const fs::path model = write("decay.hpp", decay_model);
+  const Outcome first = call("solve " + model.string() + " --json");
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.err.find("compiling"), std::string::npos);
+  EXPECT_NEAR(json::parse(first.out)["values"]["y"], std::exp(-2.0), 1e-6);
+  const Outcome second = call("solve decay.hpp --json");
+  EXPECT_EQ(second.err.find("compiling"), std::string::npos) << "the second call compiles again";
+  EXPECT_EQ(call("describe decay.hpp --json").code, 0);
+  // Relative to the sweep file.
+  EXPECT_EQ(call("run " + sweep("decay.hpp", "k = 3.0").string()).code, 0);
+}
+
+TEST_F(Command, SomeFailedInstancesGiveExitCodeThree) {
+  const std::string fragile = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/engine/fragile.hpp";
+  write("cases.csv", "rootless\n0\n2\n0\n");
+  const Outcome outcome =
+      call("run " + sweep(fragile, "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string() + " --json");
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["by_status"]["inconsistent_initial_conditions"], 1);
+  EXPECT_EQ(call("solve " + fragile + " --set rootless=2").code, 3);
+}
+
+TEST_F(Command, AnInterruptLeavesWhatWasFinishedAndExits130) {
+  const fs::path file = sweep("robertson", "k1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }",
+                              "method = \"radau5\"", "instances = 3000000", "times = \"end\"");
+  const pid_t child = start("run " + file.string());
+  // Long enough to finish some instances, far from all of them.
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  kill(child, SIGINT);
+  const Outcome outcome = finish(child);
+  EXPECT_EQ(outcome.code, 130) << outcome.out << outcome.err;
+  int id = 0;
+  ASSERT_EQ(nc_open((folder_ / "result.nc").c_str(), NC_NOWRITE, &id), NC_NOERR);
+  std::size_t length = 0;
+  EXPECT_EQ(nc_inq_attlen(id, NC_GLOBAL, "interrupted", &length), NC_NOERR);
+  int variable = 0;
+  ASSERT_EQ(nc_inq_varid(id, "status", &variable), NC_NOERR);
+  std::vector<signed char> status(3000000);
+  ASSERT_EQ(nc_get_var_schar(id, variable, status.data()), NC_NOERR);
+  const auto finished = std::count(status.begin(), status.end(), 0);
+  EXPECT_GT(finished, 0);
+  EXPECT_EQ(finished + std::count(status.begin(), status.end(), 9), 3000000);
+  nc_close(id);
+}
+
+TEST_F(Command, AnUnknownModelIsMisuseAndTheNearestIsOffered) {
+  expect_misuse("solve robertsen", {"manyfold: error: ", "robertsen", "robertson"});
+}
+TEST_F(Command, AnUnknownMethodIsMisuse) {
+  expect_misuse("solve robertson --method radau6", {"radau6", "radau5"});
+  expect_misuse("run " + sweep("robertson", "", "method = \"radu5\"").string(), {"sweep.toml:5:", "radu5", "radau5"});
+}
+TEST_F(Command, AnUnknownKeyIsMisuse) {
+  expect_misuse("run " + sweep("robertson", "", "rtoll = 1e-3").string(), {"sweep.toml:5:1: error:", "rtoll", "rtol"});
+}
+TEST_F(Command, AnUnknownParameterIsMisuse) {
+  expect_misuse("run " + sweep("robertson", "k4 = 1.0").string(), {"sweep.toml:", "k4", "k"});
+  expect_misuse("solve robertson --set k9=1", {"k9", "parameter"});
+}
+TEST_F(Command, AnUnknownDistributionIsMisuse) {
+  expect_misuse("run " + sweep("robertson", "k1 = { distribution = \"unifrom\", min = 1.0, max = 2.0 }").string(),
+                {"sweep.toml:", "unifrom", "uniform"});
+}
+TEST_F(Command, WrongTypesAreMisuse) {
+  expect_misuse("run " + sweep("robertson", "k1 = \"fast\"").string(), {"sweep.toml:", "k1"});
+}
+TEST_F(Command, ANegativeToleranceIsMisuse) {
+  expect_misuse("run " + sweep("robertson", "", "atol = -1e-9").string(), {"sweep.toml:5:", "atol"});
+  expect_misuse("solve robertson --rtol -1", {"--rtol", "-1"});
+}
+TEST_F(Command, AnInfiniteParameterIsMisuse) {
+  expect_misuse("run " + sweep("robertson", "k1 = inf").string(), {"sweep.toml:", "k1"});
+  expect_misuse("run " + sweep("robertson", "k1 = nan").string(), {"sweep.toml:", "k1"});
+  expect_misuse("solve robertson --set k1=inf", {"k1", "finite"});
+}
+TEST_F(Command, NoInstancesAreMisuse) {
+  expect_misuse("run " + sweep("robertson", "", "", "instances = 0").string(), {"sweep.toml:", "instances"});
+}
+TEST_F(Command, ARaggedTableIsMisuse) {
+  write("cases.csv", "k1,k2\n0.04,1e4\n0.05\n");
+  expect_misuse("run " + sweep("robertson", "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string(),
+                {"cases.csv:3:"});
+}
+TEST_F(Command, ATruncatedTableIsMisuse) {
+  write("cases.csv", "k1,k2\n0.04,1e4\n0.05,1.");
+  expect_misuse("run " + sweep("robertson", "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string(),
+                {"cases.csv:3:"});
+}
+TEST_F(Command, AMissingSweepFileIsMisuse) {
+  expect_misuse("run nowhere.toml", {"nowhere.toml"});
+}
+
+TEST_F(Command, AModelThatDoesNotCompileShowsTheUsersLine) {
+  std::string text = decay_model;
+  text.replace(text.find("p[0] * y[0]"), 11, "p[0] * x[0]");
+  const fs::path model = write("broken.hpp", text);
+  expect_misuse("solve " + model.string(), {"broken.hpp:8:", "'x' was not declared"});
+}
+TEST_F(Command, AModelWithoutVariablesIsToldSo) {
+  std::string text = decay_model;
+  const std::size_t begin = text.find("  static constexpr manyfold::Variable");
+  text.erase(begin, text.find('\n', begin) - begin);
+  expect_misuse("solve " + write("bare.hpp", text).string(), {"bare.hpp", "the model needs variables"});
+}
+TEST_F(Command, AModelFileThatNamesNoModelIsToldSo) {
+  std::string text = decay_model;
+  text.erase(text.find("MANYFOLD_MODEL"));
+  expect_misuse("solve " + write("nameless.hpp", text).string(), {"nameless.hpp", "MANYFOLD_MODEL"});
+}
+TEST_F(Command, AStructuralParameterOutOfRangeIsMisuse) {
+  expect_misuse("solve diffusion --set points=5000", {"points", "5000", "10 to 200"});
+}
+TEST_F(Command, AnOutputThatCannotBeWrittenIsMisuseBeforeTheRun) {
+  expect_misuse("run " + sweep("robertson", "").string() + " --out /nowhere/at/all/result.nc", {"/nowhere/at/all"});
+  expect_misuse("solve robertson --csv /nowhere/at/all.csv", {"/nowhere/at/all.csv"});
+}
+TEST_F(Command, TheCudaBackendIsRefusedWithAReason) {
+  expect_misuse("solve robertson --backend cuda", {"cuda", "no CUDA backend"});
+}
+TEST_F(Command, AnUnknownOptionIsMisuse) {
+  EXPECT_EQ(call("solve robertson --fast").code, 2);
+}
+TEST_F(Command, HelpIsNotAnError) {
+  const Outcome outcome = call("run --help");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("Exit codes"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,185 @@
+// LU factorisations per lane: against the matrix they factorise, where fixed pivots are good and where they are not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/lane/pack.hpp"
+#include "kernels/linalg/factors.hpp"
+
+namespace manyfold {
+namespace {
+
+/// A 6 x 6 pattern with a zero on the diagonal, as circuits have: arrow, band and a far corner.
+constexpr Pattern<6> arrow() {
+  Pattern<6> pattern;
+  for (int i = 0; i < 6; ++i) {
+    if (i != 2) pattern.insert(i, i);
+    pattern.insert(i, 5);
+    pattern.insert(5, i);
+  }
+  pattern.insert(2, 1);
+  pattern.insert(1, 2);
+  pattern.insert(0, 3);
+  return pattern;
+}
+
+struct Arrow {
+  static constexpr int n = 6;
+  static constexpr Pattern<n> matrix = arrow();
+  static constexpr Pattern<n> preferred = {};
+};
+
+struct Full {
+  static constexpr int n = 4;
+  static constexpr Pattern<n> matrix = Pattern<n>::dense();
+  static constexpr Pattern<n> preferred = {};
+};
+
+/// A row without entries: no pivots exist.
+constexpr Pattern<3> deficient_pattern() {
+  Pattern<3> pattern;
+  for (int j = 0; j < 3; ++j) {
+    pattern.insert(0, j);
+    pattern.insert(1, j);
+  }
+  return pattern;
+}
+
+struct Deficient {
+  static constexpr int n = 3;
+  static constexpr Pattern<n> matrix = deficient_pattern();
+  static constexpr Pattern<n> preferred = {};
+};
+
+template <class Number>
+struct Parts;
+template <>
+struct Parts<double> {
+  static double make(double re, double) { return re; }
+  static double size(double x) { return std::abs(x); }
+};
+template <>
+struct Parts<Complex<double>> {
+  static Complex<double> make(double re, double im) { return {re, im}; }
+  static double size(const Complex<double>& x) { return std::abs(x.re) + std::abs(x.im); }
+};
+
+/// ||A x - b|| for random entries and right-hand side.
+template <class Number, class Structure>
+void expect_solves(double scale_of_diagonal) {
+  constexpr int n = Structure::n;
+  constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  unsigned state = 12345;
+  const auto random = [&] {
+    state = state * 1664525U + 1013904223U;
+    return static_cast<double>(state >> 8) / 8388608.0 - 1.0;
+  };
+  for (int trial = 0; trial < 50; ++trial) {
+    Number a[entries.size];
+    Number b[n];
+    Number x[n];
+    for (int k = 0; k < entries.size; ++k) {
+      a[k] = Parts<Number>::make(random(), random());
+      if (entries.row[k] == entries.column[k]) a[k] = a[k] * Number(scale_of_diagonal);
+    }
+    for (int i = 0; i < n; ++i) x[i] = b[i] = Parts<Number>::make(random(), random());
+    Factors<Number, Structure> factors;
+    ASSERT_TRUE(factors.template factor<false>(true, [&](int k) { return a[k]; }));
+    factors.solve(x);
+    Number r[n];
+    double size = 1.0;
+    for (int i = 0; i < n; ++i) {
+      r[i] = -b[i];
+      size = std::max(size, Parts<Number>::size(x[i]));
+    }
+    for (int k = 0; k < entries.size; ++k) r[entries.row[k]] = r[entries.row[k]] + a[k] * x[entries.column[k]];
+    // Fixed pivots may lose digits up to the growth limit; exchanged ones keep all but a few.
+    const double limit = any(factors.exchanged()) ? 1e-12 : 1e-7;
+    for (int i = 0; i < n; ++i) EXPECT_LE(Parts<Number>::size(r[i]), limit * size);
+  }
+}
+
+TEST(Factors, SolveRealAndComplexSystemsOnAPattern) {
+  expect_solves<double, Arrow>(1.0);
+  expect_solves<Complex<double>, Arrow>(1.0);
+  expect_solves<double, Full>(1.0);
+  expect_solves<Complex<double>, Full>(1.0);
+}
+
+TEST(Factors, ExchangeRowsWhereAFixedPivotIsTiny) {
+  // Diagonals of 1e-14 make bad pivots: without exchanges all digits would be lost.
+  expect_solves<double, Full>(1e-14);
+  expect_solves<Complex<double>, Full>(1e-14);
+  expect_solves<double, Full>(0.0);
+}
+
+TEST(Factors, ReportSingularMatrices) {
+  Factors<double, Full> factors;
+  EXPECT_FALSE(factors.factor<false>(true, [](int) { return 1.0; })) << "all entries one: rank 1";
+  Factors<double, Deficient> deficient;
+  EXPECT_FALSE(deficient.factor<false>(true, [](int k) { return 1.0 + k * k; })) << "no entries in a row";
+}
+
+TEST(Factors, EachLaneOfAPackHasPivotsOfItsOwn) {
+  // Odd lanes get a matrix that needs exchanges, even lanes one that does not; each must equal its scalar solution.
+  constexpr int n = Full::n;
+  const auto value = [](int lane, int k) {
+    const int i = k / n;
+    const int j = k % n;
+    if (i == j) return lane % 2 == 1 ? 1e-15 : 4.0 + lane;
+    return 1.0 / (1 + i + 2 * j) + 0.01 * lane;
+  };
+  const auto entry = [&](int k) {
+    Pack result(0.0);
+    for (int lane = 0; lane < Pack::width; ++lane) LaneTraits<Pack>::set(result, lane, value(lane, k));
+    return result;
+  };
+  Factors<Pack, Full> factors;
+  EXPECT_TRUE(all(factors.factor<false>(PackMask(true), entry)));
+  Pack b[n] = {Pack(1.0), Pack(2.0), Pack(3.0), Pack(4.0)};
+  factors.solve(b);
+  for (int lane = 0; lane < Pack::width; ++lane) {
+    Factors<double, Full> alone;
+    ASSERT_TRUE(alone.factor<false>(true, [&](int k) { return value(lane, k); }));
+    double x[n] = {1.0, 2.0, 3.0, 4.0};
+    alone.solve(x);
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(LaneTraits<Pack>::get(b[i], lane), x[i], 1e-12 * (1.0 + std::abs(x[i])));
+    EXPECT_EQ(LaneTraits<Pack>::test(factors.exchanged(), lane), lane % 2 == 1) << lane;
+  }
+  // New factors in one lane leave the others' as they were.
+  const PackMask first = LaneTraits<Pack>::only(0);
+  factors.factor<true>(first, [&](int k) { return Pack(value(5, k)) + Pack(k % (n + 1) == 0 ? 9.0 : 0.0); });
+  Pack again[n] = {Pack(1.0), Pack(2.0), Pack(3.0), Pack(4.0)};
+  factors.solve(again);
+  for (int i = 0; i < n; ++i) {
+    EXPECT_NE(LaneTraits<Pack>::get(again[i], 0), LaneTraits<Pack>::get(b[i], 0));
+    for (int lane = 1; lane < Pack::width; ++lane) {
+      EXPECT_EQ(LaneTraits<Pack>::get(again[i], lane), LaneTraits<Pack>::get(b[i], lane));
+    }
+  }
+}
+
+TEST(Ordering, KeepsATridiagonalMatrixFreeOfFill) {
+  constexpr int n = 30;
+  Pattern<n> pattern;
+  for (int i = 0; i < n; ++i) {
+    pattern.insert(i, i);
+    if (i > 0) pattern.insert(i, i - 1);
+    if (i + 1 < n) pattern.insert(i, i + 1);
+  }
+  const auto ordering = order(pattern, {});
+  EXPECT_TRUE(ordering.nonsingular);
+  EXPECT_EQ(ordering.filled.size(), 3 * n - 2);
+}
+
+TEST(Ordering, GroupsTheColumnsOfATridiagonalMatrixByThree) {
+  constexpr int n = 17;
+  Pattern<n> pattern;
+  for (int i = 0; i < n; ++i) {
+    for (int j = std::max(0, i - 1); j <= std::min(n - 1, i + 1); ++j) pattern.insert(i, j);
+  }
+  EXPECT_EQ(group_columns(pattern).count, 3);
+}
+
+}  // namespace
+}  // namespace manyfold

@@ -226,17 +226,34 @@ class Reader {
     sweep_.t_span_position = position_of(node);
     const toml::array* ends = node.as_array();
     if (ends == nullptr || ends->size() != 2) {
-      wrong(node, "t_span", "a list of two numbers, start and end");
+      wrong(node, "t_span", "a list of two, start and end, each a number or { distribution = ... }");
       return;
     }
-    const auto begin = number(*ends->get(0), "the start of t_span");
-    const auto end = number(*ends->get(1), "the end of t_span");
-    if (!begin || !end) return;
-    if (*begin == *end) {
-      problems_.add(position_of(node), fmt::format("t_span starts and ends at {}, but its ends must differ", *begin));
+    std::array<double, 2> span{};
+    bool sampled = false;
+    for (std::size_t end = 0; end < 2; ++end) {
+      const std::string what = end == 0 ? "the start of t_span" : "the end of t_span";
+      const toml::node& value = *ends->get(end);
+      if (const toml::table* arguments = value.as_table()) {
+        SweepQuantity entry;
+        entry.quantity.kind = SampledQuantity::Kind::time;
+        entry.quantity.name = end == 0 ? "t_begin" : "t_end";
+        entry.position = entry.value_position = position_of(value);
+        read_distribution(*arguments, what, entry);
+        span[end] = entry.quantity.distribution.quantile(0.5);
+        sweep_.quantities.push_back(std::move(entry));
+        sampled = true;
+      } else if (const auto fixed = number(value, what)) {
+        span[end] = *fixed;
+      } else {
+        return;
+      }
+    }
+    if (!sampled && span[0] == span[1]) {
+      problems_.add(position_of(node), fmt::format("t_span starts and ends at {}, but its ends must differ", span[0]));
       return;
     }
-    sweep_.t_span = {*begin, *end};
+    sweep_.t_span = span;
   }
 
   void read_solver(const toml::table& table) {
@@ -605,6 +622,10 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
   const Names variables = variable_names(model);
   std::vector<SampledQuantity> known;
   for (const SweepQuantity& entry : sweep.quantities) {
+    if (entry.quantity.kind == SampledQuantity::Kind::time) {
+      known.push_back(entry.quantity);
+      continue;
+    }
     const bool parameter = entry.quantity.kind == SampledQuantity::Kind::parameter;
     const std::string& name = entry.quantity.name;
     const Names& names = parameter ? parameters : variables;
@@ -710,6 +731,7 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
     }
     const auto [begin_varies, end_varies] = inputs->sampled_times();
     const bool varies = begin_varies || end_varies;
+    double direction = 0.0;
     std::vector<double> parameters(model.parameters.size());
     std::vector<double> initial(variables.size());
     for (std::int64_t instance = 0; instance < (varies ? inputs->instances() : 1); ++instance) {
@@ -719,6 +741,14 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
         problems.add(sweep.t_span_position,
                      fmt::format("the time span of instance {} starts and ends at {}, but its ends must differ",
                                  instance, span[0]));
+        break;
+      }
+      if (direction == 0.0) direction = span[1] - span[0];
+      if ((span[1] - span[0]) * direction < 0.0) {
+        problems.add(sweep.t_span_position,
+                     fmt::format("the time span of instance {} runs from {} to {}, against that of instance 0: the "
+                                 "distributions of its ends must not cross",
+                                 instance, span[0], span[1]));
         break;
       }
       if (const auto problem = times_problem(sweep.times, span[0], span[1], !varies)) {

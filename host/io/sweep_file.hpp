@@ -30,7 +30,7 @@ struct PlacedName {
   SourcePosition position;
 };
 
-/// A line of [parameters] or [initial].
+/// A line of [parameters] or [initial], or a sampled end of t_span.
 struct SweepQuantity {
   SampledQuantity quantity;
   SourcePosition position;  ///< of the name
@@ -50,7 +50,7 @@ struct Sweep {
   std::string
       model;  ///< a built-in name, or the path of a .hpp or .mo file (relative ones made relative to the file's folder)
   SourcePosition model_position;
-  std::optional<std::array<double, 2>> t_span;
+  std::optional<std::array<double, 2>> t_span;  ///< the median of an end that is sampled
   SourcePosition t_span_position;
 
   SolverOptions options;  ///< atol: one value, that of variables not in `atol`

@@ -105,6 +105,11 @@ EnsembleInputs::EnsembleInputs(const ModelDescription& model)
 }
 
 EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const SampledQuantity& quantity) {
+  if (quantity.kind == SampledQuantity::Kind::time) {
+    if (quantity.name == "t_begin") return {Slot::time, 0};
+    if (quantity.name == "t_end") return {Slot::time, 1};
+    throw UsageError(fmt::format("the time span has no end \"{}\": t_begin or t_end", quantity.name));
+  }
   std::vector<std::string> known;
   const bool parameter = quantity.kind == SampledQuantity::Kind::parameter;
   const int index = parameter ? index_of(model.parameters, quantity.name) : index_of(model.variables, quantity.name);
@@ -120,7 +125,11 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
 
 void EnsembleInputs::set(Target target, double value) {
   const auto index = static_cast<std::size_t>(target.index);
-  (target.slot == Slot::parameter ? parameters_ : initial_)[index] = value;
+  if (target.slot == Slot::time) {
+    t_span_[index] = value;
+  } else {
+    (target.slot == Slot::parameter ? parameters_ : initial_)[index] = value;
+  }
 }
 
 void EnsembleInputs::finish_targets() {

@@ -20,9 +20,10 @@ struct SamplerSettings {
   std::uint64_t seed = 0;
 };
 
-/// A parameter or the initial value of a variable, with its distribution. A constant is set, not sampled.
+/// A parameter, the initial value of a variable, or an end of the time span (named `t_begin` or `t_end`), with its
+/// distribution. A constant is set, not sampled.
 struct SampledQuantity {
-  enum class Kind { parameter, initial };
+  enum class Kind { parameter, initial, time };
   Kind kind = Kind::parameter;
   std::string name;
   Distribution distribution = Distribution::constant(0.0);

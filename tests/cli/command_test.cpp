@@ -163,6 +163,42 @@ TEST_F(Command, RunWritesAResultFileAndASummary) {
   nc_close(id);
 }
 
+TEST_F(Command, EndsOfTheTimeSpanCanBeSampled) {
+  const fs::path file = write("span.toml", R"(model = "van_der_pol"
+t_span = [0.0, { distribution = "uniform", min = 1.0, max = 2.0 }]
+[ensemble]
+instances = 50
+[output]
+file = "span.nc"
+times = 3
+)");
+  const Outcome outcome = call("run " + file.string());
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  int id = 0;
+  ASSERT_EQ(nc_open((folder_ / "span.nc").c_str(), NC_NOWRITE, &id), NC_NOERR);
+  int variable = 0;
+  std::vector<double> end(50);
+  std::vector<double> reached(50);
+  std::vector<double> time(150);
+  ASSERT_EQ(nc_inq_varid(id, "t_end", &variable), NC_NOERR);
+  ASSERT_EQ(nc_get_var_double(id, variable, end.data()), NC_NOERR);
+  ASSERT_EQ(nc_inq_varid(id, "t_reached", &variable), NC_NOERR);
+  ASSERT_EQ(nc_get_var_double(id, variable, reached.data()), NC_NOERR);
+  ASSERT_EQ(nc_inq_varid(id, "time", &variable), NC_NOERR);
+  ASSERT_EQ(nc_get_var_double(id, variable, time.data()), NC_NOERR);
+  nc_close(id);
+  for (std::size_t i = 0; i < 50; ++i) {
+    EXPECT_TRUE(end[i] > 1.0 && end[i] < 2.0);
+    EXPECT_EQ(end[i], reached[i]);
+    EXPECT_EQ(time[3 * i + 2], end[i]);
+  }
+  EXPECT_NE(end[0], end[1]);
+  write("span.toml",
+        "model = \"van_der_pol\"\nt_span = [{ distribution = \"uniform\", min = 0, max = 3 }, "
+        "1.0]\n[ensemble]\ninstances = 50\n");
+  expect_misuse("run span.toml", {"span.toml:2:", "must not cross"});
+}
+
 constexpr const char* decay_model = R"(#include <manyfold/model.hpp>
 struct Decay {
   static constexpr const char* name = "decay";

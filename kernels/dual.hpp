@@ -120,65 +120,65 @@ struct Dual {
 
   friend MANYFOLD_INLINE Dual select(MaskOf<Real> mask, const Dual& a, const Dual& b) {
     Dual result;
-    result.value = manyfold::select(mask, a.value, b.value);
-    for (int k = 0; k < N; ++k) result.tangent[k] = manyfold::select(mask, a.tangent[k], b.tangent[k]);
+    result.value = select(mask, a.value, b.value);
+    for (int k = 0; k < N; ++k) result.tangent[k] = select(mask, a.tangent[k], b.tangent[k]);
     return result;
   }
   friend MANYFOLD_INLINE Dual min(const Dual& a, const Dual& b) { return select(b.value < a.value, b, a); }
   friend MANYFOLD_INLINE Dual max(const Dual& a, const Dual& b) { return select(a.value < b.value, b, a); }
   friend MANYFOLD_INLINE Dual abs(const Dual& x) {
-    return chain(x, manyfold::abs(x.value), manyfold::select(x.value < Real(0.0), Real(-1.0), Real(1.0)));
+    return chain(x, abs(x.value), select(x.value < Real(0.0), Real(-1.0), Real(1.0)));
   }
   friend MANYFOLD_INLINE Dual square(const Dual& x) { return chain(x, x.value * x.value, x.value + x.value); }
 
   friend MANYFOLD_INLINE Dual sqrt(const Dual& x) {
-    const Real root = manyfold::sqrt(x.value);
+    const Real root = sqrt(x.value);
     return chain(x, root, Real(0.5) / root);
   }
   friend MANYFOLD_INLINE Dual cbrt(const Dual& x) {
-    const Real root = manyfold::cbrt(x.value);
+    const Real root = cbrt(x.value);
     return chain(x, root, Real(1.0) / (Real(3.0) * root * root));
   }
   friend MANYFOLD_INLINE Dual exp(const Dual& x) {
-    const Real power = manyfold::exp(x.value);
+    const Real power = exp(x.value);
     return chain(x, power, power);
   }
   friend MANYFOLD_INLINE Dual expm1(const Dual& x) {
-    const Real power = manyfold::expm1(x.value);
+    const Real power = expm1(x.value);
     return chain(x, power, power + Real(1.0));
   }
-  friend MANYFOLD_INLINE Dual log(const Dual& x) { return chain(x, manyfold::log(x.value), Real(1.0) / x.value); }
+  friend MANYFOLD_INLINE Dual log(const Dual& x) { return chain(x, log(x.value), Real(1.0) / x.value); }
   friend MANYFOLD_INLINE Dual log10(const Dual& x) {
-    return chain(x, manyfold::log10(x.value), Real(0.43429448190325182765) / x.value);
+    return chain(x, log10(x.value), Real(0.43429448190325182765) / x.value);
   }
   friend MANYFOLD_INLINE Dual log1p(const Dual& x) {
-    return chain(x, manyfold::log1p(x.value), Real(1.0) / (Real(1.0) + x.value));
+    return chain(x, log1p(x.value), Real(1.0) / (Real(1.0) + x.value));
   }
-  friend MANYFOLD_INLINE Dual sin(const Dual& x) { return chain(x, manyfold::sin(x.value), manyfold::cos(x.value)); }
-  friend MANYFOLD_INLINE Dual cos(const Dual& x) { return chain(x, manyfold::cos(x.value), -manyfold::sin(x.value)); }
+  friend MANYFOLD_INLINE Dual sin(const Dual& x) { return chain(x, sin(x.value), cos(x.value)); }
+  friend MANYFOLD_INLINE Dual cos(const Dual& x) { return chain(x, cos(x.value), -sin(x.value)); }
   friend MANYFOLD_INLINE Dual tan(const Dual& x) {
-    const Real tangent_value = manyfold::tan(x.value);
+    const Real tangent_value = tan(x.value);
     return chain(x, tangent_value, Real(1.0) + tangent_value * tangent_value);
   }
   friend MANYFOLD_INLINE Dual asin(const Dual& x) {
-    return chain(x, manyfold::asin(x.value), Real(1.0) / manyfold::sqrt(Real(1.0) - x.value * x.value));
+    return chain(x, asin(x.value), Real(1.0) / sqrt(Real(1.0) - x.value * x.value));
   }
   friend MANYFOLD_INLINE Dual acos(const Dual& x) {
-    return chain(x, manyfold::acos(x.value), Real(-1.0) / manyfold::sqrt(Real(1.0) - x.value * x.value));
+    return chain(x, acos(x.value), Real(-1.0) / sqrt(Real(1.0) - x.value * x.value));
   }
   friend MANYFOLD_INLINE Dual atan(const Dual& x) {
-    return chain(x, manyfold::atan(x.value), Real(1.0) / (Real(1.0) + x.value * x.value));
+    return chain(x, atan(x.value), Real(1.0) / (Real(1.0) + x.value * x.value));
   }
-  friend MANYFOLD_INLINE Dual sinh(const Dual& x) { return chain(x, manyfold::sinh(x.value), manyfold::cosh(x.value)); }
-  friend MANYFOLD_INLINE Dual cosh(const Dual& x) { return chain(x, manyfold::cosh(x.value), manyfold::sinh(x.value)); }
+  friend MANYFOLD_INLINE Dual sinh(const Dual& x) { return chain(x, sinh(x.value), cosh(x.value)); }
+  friend MANYFOLD_INLINE Dual cosh(const Dual& x) { return chain(x, cosh(x.value), sinh(x.value)); }
   friend MANYFOLD_INLINE Dual tanh(const Dual& x) {
-    const Real value_ = manyfold::tanh(x.value);
+    const Real value_ = tanh(x.value);
     return chain(x, value_, Real(1.0) - value_ * value_);
   }
   friend MANYFOLD_INLINE Dual atan2(const Dual& y, const Dual& x) {
     const Real reciprocal = Real(1.0) / (x.value * x.value + y.value * y.value);
     Dual result;
-    result.value = manyfold::atan2(y.value, x.value);
+    result.value = atan2(y.value, x.value);
     for (int k = 0; k < N; ++k) {
       result.tangent[k] = (x.value * y.tangent[k] - y.value * x.tangent[k]) * reciprocal;
     }
@@ -187,20 +187,19 @@ struct Dual {
   template <DualConstant<Real> Number>
   friend MANYFOLD_INLINE Dual pow(const Dual& x, const Number& power) {
     const Real exponent(power);
-    return chain(x, manyfold::pow(x.value, exponent), exponent * manyfold::pow(x.value, exponent - Real(1.0)));
+    return chain(x, pow(x.value, exponent), exponent * pow(x.value, exponent - Real(1.0)));
   }
   friend MANYFOLD_INLINE Dual pow(const Dual& x, const Dual& exponent) {
-    const Real power = manyfold::pow(x.value, exponent.value);
-    const Real by_base = exponent.value * manyfold::pow(x.value, exponent.value - Real(1.0));
+    const Real power = pow(x.value, exponent.value);
+    const Real by_base = exponent.value * pow(x.value, exponent.value - Real(1.0));
     // d/dy x^y = x^y log x, which is 0 at x = 0 in the limit.
-    const Real by_exponent = manyfold::select(power == Real(0.0), Real(0.0), power * manyfold::log(x.value));
+    const Real by_exponent = select(power == Real(0.0), Real(0.0), power * log(x.value));
     Dual result;
     result.value = power;
     for (int k = 0; k < N; ++k) {
       result.tangent[k] = by_base * x.tangent[k];
       // 0 * NaN from log of a negative base must not spoil an exponent that is constant.
-      result.tangent[k] +=
-          manyfold::select(exponent.tangent[k] == Real(0.0), Real(0.0), by_exponent * exponent.tangent[k]);
+      result.tangent[k] += select(exponent.tangent[k] == Real(0.0), Real(0.0), by_exponent * exponent.tangent[k]);
     }
     return result;
   }

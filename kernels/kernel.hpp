@@ -2,13 +2,13 @@
 // One compiled kernel: a model, a method and the lanes of this translation unit, behind the run-time interface.
 #include <memory>
 
+#if !defined(MANYFOLD_ONE_LANE)
+#include "lane/pack.hpp"
+#endif
 #include "describe.hpp"
 #include "ensemble.hpp"
 #include "methods/dirk.hpp"
 #include "methods/radau.hpp"
-#if !defined(MANYFOLD_ONE_LANE)
-#include "lane/pack.hpp"
-#endif
 
 namespace manyfold {
 

@@ -225,6 +225,18 @@ TEST_F(Command, AModelFileOfTheUsersRunsFromItsPath) {
   EXPECT_EQ(call("run " + sweep("decay.hpp", "k = 3.0").string()).code, 0);
 }
 
+TEST_F(Command, TheExampleOfTheDocumentationRuns) {
+  const std::string example = std::string(std::getenv("MANYFOLD_SOURCE")) + "/docs/examples/clipper";
+  const auto result = json::parse(call("solve " + example + ".hpp --t-end 0.25e-3 --json").out);
+  // At the crest of the source the diode carries what the resistor lets through: (5 V - u) / R, u near 0.6 V.
+  const double u = result["values"]["u"];
+  EXPECT_NEAR(u, 0.6, 0.1);
+  EXPECT_NEAR(result["values"]["i"], (5.0 - u) / 1000.0, 1e-4);
+  const Outcome run = call("run " + example + ".toml --json");
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["by_status"]["success"], 20000);
+}
+
 TEST_F(Command, SomeFailedInstancesGiveExitCodeThree) {
   const std::string fragile = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/engine/fragile.hpp";
   write("cases.csv", "rootless\n0\n2\n0\n");

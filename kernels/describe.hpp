@@ -6,6 +6,22 @@
 
 namespace manyfold {
 
+/// Initial values of `Equations` for the parameters given: from `initial(p, y)`, or the constants of the variables.
+template <Model Equations>
+void model_initial_values(const double* parameters, double* initial) {
+  using S = System<Equations>;
+  double p[S::constants_size] = {};
+  for (int i = 0; i < S::parameters; ++i) p[i] = parameters[i];
+  S::derive(p);
+  double y[S::n];
+  int i = 0;
+  for (const Variable& variable : Equations::variables) {
+    for (int k = 0; k < variable.count; ++k) y[i++] = variable.initial;
+  }
+  if constexpr (model_check::HasInitial<Equations>) Equations::initial(p, y);
+  for (i = 0; i < S::n; ++i) initial[i] = y[i];
+}
+
 /// Names, units and defaults of a model, for the run-time side.
 template <Model Equations>
 void describe_model(ModelDescription& description) {
@@ -31,22 +47,11 @@ void describe_model(ModelDescription& description) {
     const Structural structural = Equations::structural;
     description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};
   }
-}
-
-/// Initial values of `Equations` for the parameters given: from `initial(p, y)`, or the constants of the variables.
-template <Model Equations>
-void model_initial_values(const double* parameters, double* initial) {
-  using S = System<Equations>;
-  double p[S::constants_size] = {};
-  for (int i = 0; i < S::parameters; ++i) p[i] = parameters[i];
-  S::derive(p);
-  double y[S::n];
-  int i = 0;
-  for (const Variable& variable : Equations::variables) {
-    for (int k = 0; k < variable.count; ++k) y[i++] = variable.initial;
-  }
-  if constexpr (model_check::HasInitial<Equations>) Equations::initial(p, y);
-  for (i = 0; i < S::n; ++i) initial[i] = y[i];
+  std::vector<double> values;
+  for (const ParameterDescription& parameter : description.parameters) values.push_back(parameter.value);
+  std::vector<double> initial(description.variables.size());
+  model_initial_values<Equations>(values.data(), initial.data());
+  for (std::size_t i = 0; i < initial.size(); ++i) description.variables[i].initial = initial[i];
 }
 
 }  // namespace manyfold

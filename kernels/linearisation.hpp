@@ -40,6 +40,29 @@ class Linearisation {
     }
   }
 
+  /// Brings Jacobians and factors up to date for a step of length `h` in the lanes of `live`; returns those whose
+  /// matrix is singular. `stale`: lanes whose Jacobian must be evaluated. `factor(lanes)` factorises and returns the
+  /// good lanes. With `keeps` lanes that need nothing new keep what they have.
+  template <bool keeps, class State>
+  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const State& state, const Real& h,
+                             WorkCounters<Real>& work, auto&& factor) {
+    Mask outdated = live;
+    Mask refactor = live;
+    if constexpr (keeps) {
+      outdated = live & stale;
+      refactor = live & (stale | (h != factored_h_) | singular_);
+    }
+    if (any(outdated)) evaluate<keeps>(outdated, state);
+    if (any(refactor)) {
+      const Mask good = factor(refactor);
+      singular_ = (singular_ & !refactor) | (refactor & !good);
+      factored_h_ = select(refactor, h, factored_h_);
+    }
+    count_work(work.jacobians, outdated, Real(1.0));
+    count_work(work.factorizations, refactor, Real(1.0));
+    return singular_ & live;
+  }
+
   /// F_y' x
   MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {
     for (int i = 0; i < System::n; ++i) product[i] = Real(0.0);
@@ -96,6 +119,8 @@ class Linearisation {
 
   Real by_y_[System::nonzeros_y];
   Real by_dy_[System::nonzeros_dy];
+  Real factored_h_ = Real(0.0);  ///< step that the factors belong to
+  Mask singular_ = Mask(false);
 };
 
 }  // namespace manyfold

@@ -105,7 +105,10 @@ class DiagonallyImplicit {
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
-    result.singular = prepare(live, stale, state, h, over_diagonal, work);
+    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work, [&](const Mask& mask) {
+      return factors_.template factor<keeps>(
+          mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
+    });
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = Real(0.0);
@@ -201,37 +204,8 @@ class DiagonallyImplicit {
     return sum;
   }
 
-  /// Jacobians and factors for this attempt; returns the lanes where the matrix is singular.
-  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const State& state, const Real& h,
-                               const Real& over_diagonal, WorkCounters<Real>& work) {
-    if constexpr (keeps) {
-      const Mask evaluate = live & stale;
-      if (any(evaluate)) matrices_.template evaluate<true>(evaluate, state);
-      const Mask refactor = live & (stale | (h != factored_h_) | singular_);
-      if (any(refactor)) factor<true>(refactor, over_diagonal);
-      factored_h_ = select(refactor, h, factored_h_);
-      count_work(work.jacobians, evaluate, Real(1.0));
-      count_work(work.factorizations, refactor, Real(1.0));
-    } else {
-      matrices_.template evaluate<false>(live, state);
-      factor<false>(live, over_diagonal);
-      count_work(work.jacobians, live, Real(1.0));
-      count_work(work.factorizations, live, Real(1.0));
-    }
-    return singular_ & live;
-  }
-
-  template <bool keep_others>
-  MANYFOLD_INLINE void factor(const Mask& mask, const Real& shift) {
-    const Mask good =
-        factors_.template factor<keep_others>(mask, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
-    singular_ = (singular_ & !mask) | (mask & !good);
-  }
-
   Matrices matrices_;
   RealFactors factors_;
-  Real factored_h_ = Real(0.0);
-  Mask singular_ = Mask(false);
   Real hK_[s][n];     ///< h K_i of the attempt
   Real z_[s - 1][n];  ///< Y_i - y_n of stages 2 ... s
 };

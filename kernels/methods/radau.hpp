@@ -156,7 +156,8 @@ class Collocation {
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
-    result.singular = prepare(live, stale, state, h, over_h, work);
+    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work,
+                                                      [&](const Mask& mask) { return factor(mask, over_h); });
     const Mask solvable = live & !result.singular;
 
     // Starting values: the last step's polynomial, extrapolated. (IV.8.5)
@@ -264,39 +265,20 @@ class Collocation {
     }
   }
 
-  /// Jacobians and factors for this attempt; returns the lanes where a matrix is singular.
-  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const State& state, const Real& h,
-                               const Real& over_h, WorkCounters<Real>& work) {
-    if constexpr (keeps) {
-      const Mask evaluate = live & stale;
-      if (any(evaluate)) matrices_.template evaluate<true>(evaluate, state);
-      const Mask refactor = live & (stale | (h != factored_h_) | singular_);
-      if (any(refactor)) factor<true>(refactor, over_h);
-      factored_h_ = select(refactor, h, factored_h_);
-      count_work(work.jacobians, evaluate, Real(1.0));
-      count_work(work.factorizations, refactor, Real(1.0));
-    } else {
-      matrices_.template evaluate<false>(live, state);
-      factor<false>(live, over_h);
-      count_work(work.jacobians, live, Real(1.0));
-      count_work(work.factorizations, live, Real(1.0));
-    }
-    return singular_ & live;
-  }
-
-  template <bool keep_others>
-  MANYFOLD_INLINE void factor(const Mask& mask, const Real& over_h) {
+  /// Factorises the real and the complex iteration matrices in the lanes of `mask`; returns those where none is
+  /// singular.
+  MANYFOLD_INLINE Mask factor(const Mask& mask, const Real& over_h) {
     const Real shift = Real(Tableau::gamma) * over_h;
-    Mask good = real_factors_.template factor<keep_others>(
-        mask, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+    Mask good =
+        real_factors_.template factor<keeps>(mask, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
     static_for<pairs>([&](auto pair) {
       constexpr double alpha = Tableau::alpha[pair];
       constexpr double beta = Tableau::beta[pair];
       const Complex<Real> complex_shift{Real(alpha) * over_h, Real(beta) * over_h};
-      good = good & complex_factors_[pair].template factor<keep_others>(
+      good = good & complex_factors_[pair].template factor<keeps>(
                         mask, [&](auto k) { return matrices_.template shifted<Complex<Real>>(k, complex_shift); });
     });
-    singular_ = (singular_ & !mask) | (mask & !good);
+    return good;
   }
 
   /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
@@ -339,8 +321,6 @@ class Collocation {
   Matrices matrices_;
   RealFactors real_factors_;
   ComplexFactors complex_factors_[pairs > 0 ? pairs : 1];
-  Real factored_h_ = Real(0.0);
-  Mask singular_ = Mask(false);
   Real z_[s][n];  ///< stage increments of the attempt
 };
 

@@ -290,9 +290,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const MethodDescription& method = find_method(request.method);
   const std::string instruction_set =
       request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
-  const std::string flags =
-      fmt::format("{} {}{} {}", build::kernel_flags, instruction_set_flags(instruction_set),
-                  instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "", environment("MANYFOLD_KERNEL_FLAGS"));
+  const std::string flags = fmt::format("{} {}{}", build::kernel_flags, instruction_set_flags(instruction_set),
+                                        instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "");
   if (source.builtin && request.structural_value) {
     const auto& models = builtin_models();
     const auto model =

@@ -27,8 +27,7 @@ struct LoadedKernel {
   double compile_seconds = 0.0;  ///< 0 unless compiled
 };
 
-/// Loads the kernel, compiling it if it is not there yet (with the flags of the environment variable
-/// MANYFOLD_KERNEL_FLAGS added, for instance to instrument it). `announce` is called with one line before a
+/// Loads the kernel, compiling it if it is not there yet. `announce` is called with one line before a
 /// compilation. Throws UsageError for an unknown model or method, a value of the structural parameter outside its
 /// range, a model file that cannot be read or does not compile (the compiler's words about the user's file are in the
 /// message), and where no compiler is found.

@@ -8,8 +8,3 @@
 #define MANYFOLD_INLINE inline __attribute__((always_inline))
 #define MANYFOLD_NOINLINE __attribute__((noinline))
 #endif
-
-namespace manyfold {
-// Kernel code names no standard library type, so that NVRTC needs no headers.
-using Index = int;
-}  // namespace manyfold

@@ -1,12 +1,29 @@
 #pragma once
-// Keeps the lanes of one pack busy: ready instances wait beside the pack, finished lanes are refilled at once.
+// Keeps the lanes of one pack busy: finished lanes are refilled at once with instances that a supply holds ready.
+#include <manyfold/outcome.hpp>
+
 #include "integrator.hpp"
 #include "interface.hpp"
 
 namespace manyfold {
 
+/// An instance that is ready for a lane: element `from` of `lanes`.
 template <class Method>
-class PackDriver {
+struct ReadyInstance {
+  const typename Integrator<Method>::Initial* lanes = nullptr;  ///< null: there is none
+  int from = 0;
+  Assignment assignment;
+};
+
+/// A `Supply` is where instances come from and outcomes go:
+///   ReadyInstance<Method> next(bool wait)   the next instance; with `wait`, none means that there are no more,
+///   without,
+///                                           that there are none at the moment
+///   void store(assignment, outcome)
+///   bool cancelled()
+///   void cancel_ready()                     stores what waits and will not be integrated
+template <class Method, class Supply>
+class LaneDriver {
  public:
   using System = typename Method::System;
   using Real = typename Method::Real;
@@ -15,16 +32,12 @@ class PackDriver {
   static constexpr int n = System::n;
   static constexpr int width = lane_width<Real>;
 
-  PackDriver(const KernelOptions& options, KernelFeed& feed)
-      : options_(integrator_options(options)),
-        saved_(options.saved),
-        saved_count_(options.saved_count),
-        feed_(feed),
-        integrator_(options_) {}
+  MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const int* saved, int saved_count, Supply& supply)
+      : saved_(saved), saved_count_(saved_count), supply_(supply), integrator_(options) {}
 
-  /// Integrates instances until the feed has no more, or the run is cancelled.
-  void run(Utilisation& utilisation) {
-    while (!feed_.cancelled(feed_.context)) {
+  /// Integrates instances until the supply has no more, or the run is cancelled.
+  MANYFOLD_INLINE void run(Utilisation& utilisation) {
+    while (!supply_.cancelled()) {
       refill();
       const Mask live = integrator_.live();
       if (!any(live)) break;
@@ -45,57 +58,27 @@ class PackDriver {
   }
 
  private:
-  static IntegratorOptions<n> integrator_options(const KernelOptions& options) {
-    IntegratorOptions<n> result{};
-    const double scale = Method::internal_rtol(options.rtol) / options.rtol;
-    result.tolerances.rtol = options.rtol * scale;
-    for (int i = 0; i < n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
-    result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
-    // Steps that may not shrink must be solved, however slowly Newton's method converges.
-    if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
-    result.max_steps = options.max_steps;
-    result.first_step = options.first_step;
-    result.max_step = options.max_step;
-    result.fixed_step = options.fixed_step;
-    return result;
-  }
-
-  void refill() {
+  MANYFOLD_INLINE void refill() {
     const Mask live = integrator_.live();
     if (all(live)) return;
+    bool busy = any(live);
     for (int lane = 0; lane < width; ++lane) {
       if (Lanes::test(live, lane)) continue;
       while (true) {
-        if (next_ready_ == ready_count_ && !make_ready()) return;
-        const int from = next_ready_++;
-        assignment_[lane] = ready_assignment_[from];
-        integrator_.load(lane, ready_, from);
+        const ReadyInstance<Method> ready = supply_.next(!busy);
+        if (ready.lanes == nullptr) return;
+        assignment_[lane] = ready.assignment;
+        integrator_.load(lane, *ready.lanes, ready.from);
         start_output(lane);
         if (Lanes::test(integrator_.live(), lane)) break;
-        store(lane, Lanes::get(ready_.residual_norm, from));
+        store(lane, Lanes::get(ready.lanes->residual_norm, ready.from));
       }
+      busy = true;
     }
-  }
-
-  /// Takes up to a pack of instances and makes their initial conditions consistent, all lanes at once.
-  bool make_ready() {
-    next_ready_ = 0;
-    ready_count_ = feed_.take(feed_.context, ready_assignment_, width, !any(integrator_.live()));
-    if (ready_count_ == 0) return false;
-    for (int lane = 0; lane < width; ++lane) {
-      // Spare lanes repeat the first instance.
-      const Assignment& assignment = ready_assignment_[lane < ready_count_ ? lane : 0];
-      Lanes::set(ready_.t, lane, assignment.t_begin);
-      Lanes::set(ready_.t_end, lane, assignment.t_end);
-      for (int i = 0; i < n; ++i) Lanes::set(ready_.y[i], lane, assignment.initial[i]);
-      for (int i = 0; i < System::parameters; ++i) Lanes::set(ready_.p[i], lane, assignment.parameters[i]);
-    }
-    Integrator<Method>::initialize(options_, ready_);
-    return true;
   }
 
   /// Saves what falls on the initial point, and finds the first output time after it.
-  void start_output(int lane) {
+  MANYFOLD_INLINE void start_output(int lane) {
     const Assignment& assignment = assignment_[lane];
     const bool forward = assignment.t_end >= assignment.t_begin;
     int& next = next_time_[lane];
@@ -113,7 +96,7 @@ class PackDriver {
     set_output_time(lane);
   }
 
-  void set_output_time(int lane) {
+  MANYFOLD_INLINE void set_output_time(int lane) {
     const Assignment& assignment = assignment_[lane];
     const int next = next_time_[lane];
     const bool forward = assignment.t_end >= assignment.t_begin;
@@ -122,7 +105,7 @@ class PackDriver {
   }
 
   /// Output times passed by the accepted steps, in all lanes that have one, until none is left.
-  void save(const Mask& accepted) {
+  MANYFOLD_INLINE void save(const Mask& accepted) {
     const auto pending = [&] {
       const Real beyond = output_time_ - integrator_.t();
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
@@ -143,7 +126,7 @@ class PackDriver {
     }
   }
 
-  void store(int lane, double residual_norm = 0.0) {
+  MANYFOLD_INLINE void store(int lane, double residual_norm = 0.0) {
     const Assignment& assignment = assignment_[lane];
     InstanceOutcome outcome;
     outcome.status = integrator_.status(lane);
@@ -157,37 +140,27 @@ class PackDriver {
         assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);
       }
     }
-    feed_.store(feed_.context, assignment, outcome);
+    supply_.store(assignment, outcome);
   }
 
-  void cancel_remaining() {
+  MANYFOLD_INLINE void cancel_remaining() {
     const Mask live = integrator_.live();
     for (int lane = 0; lane < width; ++lane) {
       if (!Lanes::test(live, lane)) continue;
       integrator_.cancel(lane);
       store(lane);
     }
-    for (; next_ready_ < ready_count_; ++next_ready_) {
-      InstanceOutcome outcome;
-      outcome.t_reached = ready_assignment_[next_ready_].t_begin;
-      feed_.store(feed_.context, ready_assignment_[next_ready_], outcome);
-    }
+    supply_.cancel_ready();
   }
 
-  IntegratorOptions<n> options_;
   const int* saved_;
   int saved_count_;
-  KernelFeed& feed_;
+  Supply& supply_;
   Integrator<Method> integrator_;
   Assignment assignment_[width];
   int next_time_[width] = {};
   Real output_time_ = Real(0.0);
   double lane_iterations_ = 0.0;
-
-  InitialLanes<System, Real> ready_;
-  Assignment ready_assignment_[width];
-  int ready_count_ = 0;
-  int next_ready_ = 0;
 };
 
 }  // namespace manyfold

@@ -1,13 +1,14 @@
 #pragma once
 // The seam between an ensemble and the compiled kernel that integrates it: plain structs and function pointers, because
 // kernels are compiled apart, for one model, method and instruction set, and loaded at run time.
-#include <manyfold/description.hpp>
-#include <manyfold/result.hpp>
+#include <manyfold/outcome.hpp>
 
 namespace manyfold {
 
-/// Changes whenever a struct below or in result.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 1;
+struct ModelDescription;
+
+/// Changes whenever a struct below or in outcome.hpp and description.hpp does.
+inline constexpr int kernel_interface_version = 2;
 
 /// One instance for a lane: what it starts from and where its results go.
 struct Assignment {

@@ -6,9 +6,9 @@
 #include "lane/pack.hpp"
 #endif
 #include "describe.hpp"
-#include "ensemble.hpp"
 #include "methods/dirk.hpp"
 #include "methods/radau.hpp"
+#include "supply.hpp"
 
 namespace manyfold {
 
@@ -39,7 +39,10 @@ const Kernel& kernel() {
       &model_initial_values<Equations>,
       [](const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
         // On the heap: the state of a pack of large systems does not fit a thread's stack.
-        const auto driver = std::make_unique<PackDriver<Stepper>>(options, feed);
+        const auto settings = integrator_options<Stepper>(options);
+        const auto supply = std::make_unique<PackSupply<Stepper>>(settings, feed);
+        const auto driver = std::make_unique<LaneDriver<Stepper, PackSupply<Stepper>>>(settings, options.saved,
+                                                                                       options.saved_count, *supply);
         driver->run(utilisation);
       },
   };

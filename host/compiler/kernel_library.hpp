@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <manyfold/description.hpp>
+
 #include "kernels/interface.hpp"
 
 namespace manyfold {

@@ -3,17 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <manyfold/status.hpp>
+#include <manyfold/outcome.hpp>
 
 namespace manyfold {
-
-/// The outcome of one instance apart from its saved values.
-struct InstanceOutcome {
-  Status status = Status::cancelled;
-  double t_reached = 0.0;
-  double residual_norm = 0.0;  ///< max-norm of F at the initial point, for `inconsistent_initial_conditions`; else 0
-  Counters counters;
-};
 
 /// Finished instances `first` ... `first + count - 1`, in order. All arrays are row-major with the instance outermost.
 struct Chunk {

@@ -1,8 +1,11 @@
 #pragma once
 // How the integration of one instance ended, and what it cost. The only error channel of kernel code.
+#include <manyfold/integers.hpp>
+
+#if !defined(__CUDACC_RTC__)
 #include <array>
-#include <cstdint>
 #include <string_view>
+#endif
 
 namespace manyfold {
 
@@ -21,6 +24,7 @@ enum class Status : std::int8_t {
 
 inline constexpr int status_count = 10;
 
+#if !defined(__CUDACC_RTC__)
 /// The names in the order of `Status`, as they appear in result files and on the command line.
 inline constexpr std::array<std::string_view, status_count> status_names = {"success",
                                                                             "terminated_by_event",
@@ -51,6 +55,7 @@ constexpr std::string_view status_name(Status status) {
   const auto index = static_cast<std::size_t>(status);
   return index < status_names.size() ? status_names[index] : std::string_view("unknown");
 }
+#endif
 
 /// An instance that ended as asked for: at t_end or at a terminal event.
 constexpr bool succeeded(Status status) {

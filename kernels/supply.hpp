@@ -1,0 +1,82 @@
+#pragma once
+// The supply of a pack on the CPU: takes instances from the engine by the pack and makes their initial conditions
+// consistent, all lanes at once, before they are needed, so that refilling one lane stalls no other.
+#include <cmath>
+
+#include "ensemble.hpp"
+
+namespace manyfold {
+
+/// The settings of all instances, as `Method` wants them.
+template <class Method>
+IntegratorOptions<Method::n> integrator_options(const KernelOptions& options) {
+  IntegratorOptions<Method::n> result{};
+  const double scale = Method::internal_rtol(options.rtol) / options.rtol;
+  result.tolerances.rtol = options.rtol * scale;
+  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
+  result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
+  // Steps that may not shrink must be solved, however slowly Newton's method converges.
+  if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
+  result.max_steps = options.max_steps;
+  result.first_step = options.first_step;
+  result.max_step = options.max_step;
+  result.fixed_step = options.fixed_step;
+  return result;
+}
+
+template <class Method>
+class PackSupply {
+ public:
+  using System = typename Method::System;
+  using Real = typename Method::Real;
+  using Lanes = LaneTraits<Real>;
+  static constexpr int width = lane_width<Real>;
+
+  PackSupply(const IntegratorOptions<System::n>& options, KernelFeed& feed) : options_(options), feed_(feed) {}
+
+  ReadyInstance<Method> next(bool wait) {
+    if (next_ == count_ && !make_ready(wait)) return {};
+    const int from = next_++;
+    return {&ready_, from, assignments_[from]};
+  }
+
+  void store(const Assignment& assignment, const InstanceOutcome& outcome) {
+    feed_.store(feed_.context, assignment, outcome);
+  }
+
+  bool cancelled() const { return feed_.cancelled(feed_.context); }
+
+  void cancel_ready() {
+    for (; next_ < count_; ++next_) {
+      InstanceOutcome outcome;
+      outcome.t_reached = assignments_[next_].t_begin;
+      store(assignments_[next_], outcome);
+    }
+  }
+
+ private:
+  bool make_ready(bool wait) {
+    next_ = 0;
+    count_ = feed_.take(feed_.context, assignments_, width, wait);
+    if (count_ == 0) return false;
+    for (int lane = 0; lane < width; ++lane) {
+      // Spare lanes repeat the first instance.
+      const Assignment& assignment = assignments_[lane < count_ ? lane : 0];
+      Lanes::set(ready_.t, lane, assignment.t_begin);
+      Lanes::set(ready_.t_end, lane, assignment.t_end);
+      for (int i = 0; i < System::n; ++i) Lanes::set(ready_.y[i], lane, assignment.initial[i]);
+      for (int i = 0; i < System::parameters; ++i) Lanes::set(ready_.p[i], lane, assignment.parameters[i]);
+    }
+    Integrator<Method>::initialize(options_, ready_);
+    return true;
+  }
+
+  IntegratorOptions<System::n> options_;
+  KernelFeed& feed_;
+  InitialLanes<System, Real> ready_;
+  Assignment assignments_[width];
+  int count_ = 0;
+  int next_ = 0;
+};
+
+}  // namespace manyfold

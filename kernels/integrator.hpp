@@ -2,6 +2,7 @@
 // The integrator of one pack: every tick is one step attempt of every live lane.
 #include <manyfold/status.hpp>
 
+#include "events.hpp"
 #include "initial_conditions.hpp"
 #include "step_control.hpp"
 
@@ -29,6 +30,7 @@ struct InitialLanes {
   Real first_step;
   Real status;  ///< of lanes whose initial conditions failed, else `running`
   Real residual_norm;
+  EventStart<System, Real> events;
 };
 
 template <class Method>
@@ -40,6 +42,7 @@ class Integrator {
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
   using Initial = InitialLanes<System, Real>;
+  using Events = EventMonitor<System, Real, State>;
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
@@ -47,7 +50,7 @@ class Integrator {
   explicit MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options) : options_(options) {
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
-    state_.t = t_end_ = state_.contraction = Real(0.0);
+    state_.t = t_end_ = state_.contraction = residual_norm_ = reached_ = Real(0.0);
     state_.h = state_.path.h = Real(1.0);
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
@@ -59,13 +62,17 @@ class Integrator {
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
   static MANYFOLD_NOINLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
+    System::start_discrete(lanes.y, lanes.p);
     InitialConditions<System, Real> conditions;
-    const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
+    const auto point =
+        conditions.solve(Mask(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
-    lanes.status =
-        select(point.consistent, Real(running),
-               select(point.singular, code(Status::singular_jacobian), code(Status::inconsistent_initial_conditions)));
+    lanes.status = select(point.consistent, Real(running), reason(point));
+    if constexpr (System::has_events) {
+      const Real forward = select(lanes.t_end < lanes.t, Real(-1.0), Real(1.0));
+      lanes.events = Events::prepare(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
+    }
   }
 
   /// Puts instance `from` of `lanes` into lane `lane`.
@@ -80,6 +87,8 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
     copy(status_, lanes.status);
+    copy(residual_norm_, lanes.residual_norm);
+    copy(reached_, lanes.t);
     const double t = Lanes::get(lanes.t, from);
     const double span = Lanes::get(lanes.t_end, from) - t;
     double h = options_.first_step > 0.0 ? options_.first_step : Lanes::get(lanes.first_step, from);
@@ -105,17 +114,30 @@ class Integrator {
                           &work_.jacobians, &work_.factorizations, &work_.solves}) {
       put(*counter, 0.0);
     }
+    put(cut_, __builtin_inf());
+    if constexpr (System::has_events) events_.load(lane, lanes.events, from, t, span < 0.0 ? -1.0 : 1.0);
     // Nothing to do where the span is empty.
     if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
   }
 
   MANYFOLD_INLINE Mask live() const { return status_ == Real(running); }
 
-  /// One step attempt of every live lane; returns the lanes whose attempt was accepted.
+  /// One step attempt of every live lane; returns the lanes whose attempt was accepted. Where an event occurs in the
+  /// step, `struck` holds the lane and `reached` its time, until `enter_events` and `leave_events` take it through.
   MANYFOLD_INLINE Mask tick() {
     const Mask lanes = live();
-    // The last step is stretched by up to one percent rather than leave a crumb.
-    const Real remaining = t_end_ - state_.t;
+    const Real begin = state_.t;
+    Real target = t_end_;
+    if constexpr (System::has_events) {
+      const auto nearer = [&](const Real& time) {
+        target = select(abs(time - begin) < abs(target - begin), time, target);
+      };
+      nearer(events_.next_time());
+      nearer(cut_);
+      proposed_ = state_.h;
+    }
+    // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
+    const Real remaining = target - state_.t;
     const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
     const Real h = select(last, remaining, state_.h);
 
@@ -123,35 +145,94 @@ class Integrator {
     const StepAttempt<Real> attempt =
         method_.attempt(lanes, stale_ != Real(0.0), cautious, state_, h, options_.newton, work_);
     const Mask fixed(options_.fixed_step > 0.0);
-    const Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
+    Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
     const Mask rejected = lanes & attempt.converged & !accepted;
     const Mask failed = lanes & !attempt.converged;
 
+    [[maybe_unused]] const Before before = this->before();
     method_.commit(accepted, state_, h);
-    state_.t = select(accepted, select(last, t_end_, state_.t + h), state_.t);
+    state_.t = select(accepted, select(last, target, state_.t + h), state_.t);
+    if constexpr (System::has_events) {
+      const Mask rough = (attempt.error > Real(error_of_exact_step)) & !is_finite(cut_) & !fixed;
+      const auto found = events_.find(accepted, rough, state_, begin);
+      struck_ = found.struck;
+      cut_ = select(accepted, select(found.again, found.cut, Real(__builtin_inf())), cut_);
+      if (any(found.again)) go_back(found.again, begin, before);
+      accepted = accepted & !found.again;
+    }
     choose_next_step(attempt, h, accepted, rejected, failed);
 
     count_work(accepted_, accepted, Real(1.0));
     count_work(rejected_, rejected, Real(1.0));
     count_work(newton_failures_, failed, Real(1.0));
-    const Mask arrived = accepted & last;
+    reached_ = select(accepted, state_.t, reached_);
+    Mask arrived = accepted & last & (target == t_end_);
+    if constexpr (System::has_events) {
+      reached_ = select(struck_, events_.time(), reached_);
+      arrived = arrived & !struck_;
+    }
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
     const Mask exhausted = live() & lanes & (accepted_ + rejected_ + newton_failures_ >= Real(options_.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
-    for (int i = 0; i < n; ++i) {
-      const Real weight =
-          Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
-      state_.weight[i] = select(accepted, weight, state_.weight[i]);
-    }
+    for (int i = 0; i < n; ++i) state_.weight[i] = select(accepted, weight(i), state_.weight[i]);
     return accepted;
   }
+
+  /// Lanes with an event in the step just taken.
+  MANYFOLD_INLINE const Mask& struck() const { return struck_; }
+  MANYFOLD_INLINE const Events& events() const { return events_; }
+
+  /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
+  MANYFOLD_NOINLINE void enter_events() {
+    const Mask terminal = events_.enter(struck_, state_);
+    status_ = select(terminal, code(Status::terminated_by_event), status_);
+  }
+
+  /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an
+  /// event in the same tick at once; the others keep what they have.
+  MANYFOLD_NOINLINE void leave_events() {
+    Mask lanes = struck_ & (status_ != code(Status::terminated_by_event));
+    if (!any(lanes)) return;
+    events_.act(lanes, state_);
+    // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
+    // for an event says nothing of the next.
+    Real h = abs(state_.h);
+    h = max(h, abs(proposed_));
+    InitialConditions<System, Real> conditions;
+    Real y[n];
+    Real dy[n];
+    for (int i = 0; i < n; ++i) {
+      y[i] = state_.y[i];
+      dy[i] = state_.dy[i];
+    }
+    const auto point = conditions.solve(lanes, state_.t, Real(10.0) * h, y, dy, state_.p, options_.tolerances);
+    const Mask failed = lanes & !point.consistent;
+    status_ = select(failed, reason(point), status_);
+    residual_norm_ = select(failed, point.residual_norm, residual_norm_);
+    lanes = lanes & point.consistent;
+    for (int i = 0; i < n; ++i) {
+      state_.y[i] = select(lanes, y[i], state_.y[i]);
+      state_.dy[i] = select(lanes, dy[i], state_.dy[i]);
+    }
+    const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
+    const Mask storm = events_.restart(lanes, state_, forward);
+    const Mask arrived = lanes & (state_.t == t_end_);
+    status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
+    h = options_.fixed_step > 0.0 ? Real(options_.fixed_step) : min(h, Real(100.0) * point.first_step);
+    restart(lanes, forward * h);
+  }
+
+  /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
+  MANYFOLD_INLINE const Real& reached() const { return reached_; }
+  MANYFOLD_INLINE double residual_norm(int lane) const { return Lanes::get(residual_norm_, lane); }
 
   /// Newton iterations of the pack since it was made.
   MANYFOLD_INLINE double newton_passes() const { return work_.newton_passes; }
   MANYFOLD_INLINE const Real& t() const { return state_.t; }
   MANYFOLD_INLINE const Real& y(int i) const { return state_.y[i]; }
   MANYFOLD_INLINE const Real& dy(int i) const { return state_.dy[i]; }
+  MANYFOLD_INLINE const Real& discrete(int i) const { return state_.p[System::first_discrete + i]; }
   MANYFOLD_INLINE const Real& h_accepted() const { return state_.path.h; }
   MANYFOLD_INLINE Status status(int lane) const {
     return static_cast<Status>(static_cast<int>(Lanes::get(status_, lane)));
@@ -173,6 +254,7 @@ class Integrator {
     result.jacobians = number(work_.jacobians);
     result.factorizations = number(work_.factorizations);
     result.solves = number(work_.solves);
+    if constexpr (System::has_events) result.events = number(events_.total());
     return result;
   }
 
@@ -182,10 +264,67 @@ class Integrator {
  private:
   /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
   static constexpr double most_failures = 40.0;
+  /// Steps with so small an error have an accurate polynomial too.
+  static constexpr double error_of_exact_step = 1e-6;
   /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
   static constexpr double rate_to_keep = 1e-3;
 
   static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
+  /// What a step changes and `go_back` restores.
+  struct Before {
+    Real y[n];
+    Real dy[n];
+    DensePolynomial<Real, n, Method::degree> path;
+  };
+  MANYFOLD_INLINE Before before() const {
+    Before result;
+    if constexpr (System::has_events) {
+      for (int i = 0; i < n; ++i) {
+        result.y[i] = state_.y[i];
+        result.dy[i] = state_.dy[i];
+      }
+      result.path = state_.path;
+    }
+    return result;
+  }
+  MANYFOLD_NOINLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(state_.t, begin);
+    put(state_.path.h, before.path.h);
+    for (int i = 0; i < n; ++i) {
+      put(state_.y[i], before.y[i]);
+      put(state_.dy[i], before.dy[i]);
+      for (int k = 0; k < Method::degree; ++k) put(state_.path.coefficient[k][i], before.path.coefficient[k][i]);
+    }
+  }
+
+  static MANYFOLD_INLINE Real reason(const InitialPoint<Real>& point) {
+    return select(point.singular, code(Status::singular_jacobian), code(Status::inconsistent_initial_conditions));
+  }
+
+  /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
+  MANYFOLD_INLINE void restart(const Mask& lanes, const Real& h) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(state_.h, h);
+    put(state_.contraction, Real(1.0));
+    put(state_.path.h, h);
+    for (int i = 0; i < n; ++i) {
+      put(state_.path.coefficient[0][i], h * state_.dy[i]);
+      for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], Real(0.0));
+      put(state_.weight[i], weight(i));
+    }
+    put(history_.h, Real(0.0));
+    put(history_.error, Real(1.0));
+    put(stale_, Real(1.0));
+    put(after_failure_, Real(1.0));
+    put(failures_, Real(0.0));
+  }
+
+  /// Weight of component i in the error norm.
+  MANYFOLD_INLINE Real weight(int i) const {
+    return Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
+  }
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                         const Mask& rejected, const Mask& failed) {
@@ -243,6 +382,12 @@ class Integrator {
   Real accepted_;
   Real rejected_;
   Real newton_failures_;
+  Real reached_;        ///< time up to which the solution is known
+  Real residual_norm_;  ///< where conditions are inconsistent, at the start or after an event
+  [[no_unique_address]] Events events_;
+  Mask struck_ = Mask(false);
+  Real proposed_ = Real(1.0);         ///< step that would have been tried if no event had cut it
+  Real cut_ = Real(__builtin_inf());  ///< where a step that is taken again ends, shortly after its event
 };
 
 }  // namespace manyfold

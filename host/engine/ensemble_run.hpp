@@ -32,6 +32,8 @@ struct EnsembleRun {
   const Kernel* kernel = nullptr;
   int parameter_count = 0;
   int variable_count = 0;
+  int event_count = 0;     ///< events of the model
+  int discrete_count = 0;  ///< discrete numbers of the model
   std::int64_t instances = 0;
   FillInstance fill_instance;
   int time_count = 1;

@@ -68,7 +68,8 @@ class EventMonitor {
 
   MANYFOLD_INLINE EventMonitor() {
     for (int i = 0; i < size; ++i) {
-      side_[i] = start_[i] = scale_[i] = before_[i] = fired_[i] = direction_[i] = occurrences_[i] = Real(0.0);
+      side_[i] = came_from_[i] = start_[i] = scale_[i] = before_[i] = fired_[i] = direction_[i] = occurrences_[i] =
+          Real(0.0);
     }
     for (int k = 0; k < System::scheduled_size; ++k) schedule_[k] = Real(0.0);
     next_time_ = Real(__builtin_inf());
@@ -132,63 +133,25 @@ class EventMonitor {
   /// polynomial is accurate close to the ends of the step only. Lanes that go back forget the step.
   MANYFOLD_INLINE Found find(const Mask& accepted, const Mask& rough, const State& state, const Real& begin) {
     Found result{Mask(false), Mask(false), Real(0.0)};
-    Real side_before[size];
-    Real start_before[size];
-    for (int i = 0; i < size; ++i) {
-      side_before[i] = side_[i];
-      start_before[i] = start_[i];
-    }
+    for (int i = 0; i < events; ++i) fired_[i] = select(accepted, Real(0.0), fired_[i]);
     const Real resolution = Real(location_tolerance) * (abs(state.t) + abs(state.path.h));
-    Real first(1.0);  // in units of the step; positive: none
-    for (int i = 0; i < events; ++i) {
-      fired_[i] = select(accepted, Real(0.0), fired_[i]);
-      root_[i] = Real(1.0);
-    }
-    if constexpr (System::has_state_events) {
-      const Mask crossing = scan(accepted, state, resolution / abs(state.path.h));
-      if (any(crossing)) {
-        for (int i = 0; i < events; ++i) first = min(first, root_[i]);
-      }
-    }
-    const Real together = Real(4.0) * resolution / abs(state.path.h);
-    Mask crossed = accepted & (first <= Real(0.0));
-    result.again = crossed & rough & (first > Real(close_to_end - 1.0)) & (first < Real(-close_to_end));
-    if (any(result.again)) {
-      for (int i = 0; i < size; ++i) {
-        side_[i] = select(result.again, side_before[i], side_[i]);
-        start_[i] = select(result.again, start_before[i], start_[i]);
-      }
-      result.cut = begin + Real(1.0 + cut_margin) * (Real(1.0) + first) * state.path.h;
-      crossed = crossed & !result.again;
-    }
-    const Mask at_end = crossed & (first >= -together);
     Real time = state.t;
-    if (any(crossed)) {
-      // Simultaneous events happen when the last of them has crossed.
-      Real latest = first;
-      for (int i = 0; i < events; ++i) {
-        const Mask now = crossed & (root_[i] <= first + together);
-        fired_[i] = select(now, Real(1.0), fired_[i]);
-        latest = select(now, max(latest, root_[i]), latest);
-      }
-      const Real inside = state.t + latest * state.path.h;
-      const Mask beyond_begin = select(state.path.h > Real(0.0), inside - begin, begin - inside) > Real(0.0);
-      const Mask at_begin = (latest <= Real(-1.0)) | !beyond_begin;
-      time = select(crossed & !at_end, select(at_begin, begin, inside), time);
+    // Scheduled events occur where no crossing comes before them.
+    Mask may_be_due = accepted;
+    if constexpr (System::has_state_events) {
+      find_crossing(accepted, rough, state, begin, resolution, result, time);
+      may_be_due = accepted & !result.again & (!result.struck | (time == state.t));
     }
-    Mask due(false);
     if constexpr (System::scheduled_times > 0) {
-      due = accepted & !result.again & (abs(next_time_ - state.t) <= resolution) & (!crossed | at_end);
-      if (any(due)) {
-        static_for<System::scheduled_times>([&](auto slot) {
-          constexpr int event = System::event_of_time(slot);
-          const Mask now = due & (abs(schedule_[slot] - state.t) <= resolution);
-          fired_[event] = select(now, Real(1.0), fired_[event]);
-          direction_[event] = select(now, Real(0.0), direction_[event]);
-        });
-      }
+      const Mask due = may_be_due & (abs(next_time_ - state.t) <= resolution);
+      static_for<System::scheduled_times>([&](auto slot) {
+        constexpr int event = System::event_of_time(slot);
+        const Mask now = due & (abs(schedule_[slot] - state.t) <= resolution);
+        fired_[event] = select(now, Real(1.0), fired_[event]);
+        direction_[event] = select(now, Real(0.0), direction_[event]);
+      });
+      result.struck = result.struck | due;
     }
-    result.struck = crossed | due;
     time_ = select(result.struck, time, time_);
     return result;
   }
@@ -251,7 +214,8 @@ class EventMonitor {
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
-        const Real sided = sign(select(value != Real(0.0), value, heading));
+        // Others that happen to be zero have still to cross.
+        const Real sided = select(value != Real(0.0), sign(value), came_from_[i]);
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
         const Real end = direction_[i];
@@ -287,6 +251,8 @@ class EventMonitor {
   static constexpr int parts = 4;
   /// Tolerance of event times relative to |t| + |h|: a few units in the last place.
   static constexpr double location_tolerance = 4.0 * 2.2e-16;
+  /// Tries, each twice as far as the last, to get past a crossing that rounding has undone.
+  static constexpr int most_nudges = 4;
   /// Scheduled times closer than this, relative to |t|, are one.
   static constexpr double spacing = 8.0 * 2.2e-16;
   /// The polynomial meets the solution at both ends of a step; its error at this part of the step from there is small
@@ -322,6 +288,64 @@ class EventMonitor {
     return root_values<System>(state.t + u * state.path.h, state.path.h, y, y_slope, dy, dy_slope, state.p);
   }
 
+  /// The first crossing in the lanes of `accepted`: into `result`, its time into `time`.
+  MANYFOLD_INLINE void find_crossing(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
+                                     const Real& resolution, Found& result, Real& time) {
+    Real start_before[size];
+    for (int i = 0; i < events; ++i) {
+      start_before[i] = start_[i];
+      came_from_[i] = select(accepted, side_[i], came_from_[i]);
+      root_[i] = Real(1.0);
+    }
+    const Mask crossing = scan(accepted, state, resolution / abs(state.path.h));
+    if (!any(crossing)) return;
+    Real first(1.0);  // in units of the step; positive: none
+    for (int i = 0; i < events; ++i) first = min(first, root_[i]);
+    Mask crossed = accepted & (first <= Real(0.0));
+    result.again = crossed & rough & (first > Real(close_to_end - 1.0)) & (first < Real(-close_to_end));
+    if (any(result.again)) {
+      for (int i = 0; i < events; ++i) {
+        side_[i] = select(result.again, came_from_[i], side_[i]);
+        start_[i] = select(result.again, start_before[i], start_[i]);
+      }
+      result.cut = begin + Real(1.0 + cut_margin) * (Real(1.0) + first) * state.path.h;
+      crossed = crossed & !result.again;
+    }
+    // Simultaneous events happen when the last of them has crossed; those at the end of the step, there.
+    const Real together = Real(4.0) * resolution / abs(state.path.h);
+    const Mask at_end = crossed & (first >= -together);
+    Real latest = first;
+    for (int i = 0; i < events; ++i) {
+      const Mask now = crossed & (root_[i] <= Real(0.0)) & (root_[i] <= first + together);
+      fired_[i] = select(now, Real(1.0), fired_[i]);
+      latest = select(now, max(latest, root_[i]), latest);
+    }
+    const Real inside = state.t + latest * state.path.h;
+    const Mask at_begin = (latest <= Real(-1.0)) | (sign(state.path.h) * (inside - begin) <= Real(0.0));
+    time = select(crossed & !at_end, select(at_begin, begin, inside), time);
+    time = past_crossing(crossed & !at_end & !at_begin, state, time, resolution);
+    result.struck = crossed;
+  }
+
+  /// Times in the step at which what occurs has crossed also after rounding, so that an action sees it.
+  MANYFOLD_NOINLINE Real past_crossing(Mask lanes, const State& state, Real time, const Real& resolution) const {
+    const Real forward = sign(state.path.h);
+    Real further = forward * resolution;
+    for (int k = 0; k < most_nudges; ++k) {
+      const Roots here = at(state, (time - state.t) / state.path.h);
+      Mask behind(false);
+      for (int i = 0; i < events; ++i) {
+        behind = behind | ((fired_[i] != Real(0.0)) & !(here.value[i] * direction_[i] > Real(0.0)));
+      }
+      lanes = lanes & behind;
+      if (!any(lanes)) break;
+      const Real next = time + further;
+      time = select(lanes, select(forward * (next - state.t) < Real(0.0), next, state.t), time);
+      further = Real(2.0) * further;
+    }
+    return time;
+  }
+
   struct Sides {
     Real begin;        ///< value at the begin of a part, positive on the side where the function was
     Real end;          ///< at its end
@@ -338,8 +362,7 @@ class EventMonitor {
   static MANYFOLD_INLINE Mask may_dip(const Sides& at) {
     const Mask turns = (at.begin_slope < Real(0.0)) & (at.end_slope > Real(0.0));
     const Real third(1.0 / 3.0);
-    const Mask bends =
-        (at.begin + third * at.begin_slope < Real(0.0)) | (at.end - third * at.end_slope < Real(0.0));
+    const Mask bends = (at.begin + third * at.begin_slope < Real(0.0)) | (at.end - third * at.end_slope < Real(0.0));
     return (at.begin >= Real(0.0)) & (at.end >= Real(0.0)) & (turns | bends);
   }
 
@@ -414,8 +437,7 @@ class EventMonitor {
           occurs = occurs | through;
         }
         if (any(occurs)) {
-          const Real place =
-              select(at_once, left, bracket(occurs & !at_once, state, i, direction, lo, hi, tolerance));
+          const Real place = select(at_once, left, bracket(occurs & !at_once, state, i, direction, lo, hi, tolerance));
           root_[i] = select(occurs, place, root_[i]);
           direction_[i] = select(occurs, direction, direction_[i]);
           open = open & !occurs;
@@ -436,8 +458,8 @@ class EventMonitor {
   }
 
   /// Looks between lo and hi for a place where `side` times root function i is negative, by minimising it: cubic
-  /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where there
-  /// is one, and it in `place`.
+  /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where
+  /// there is one, and it in `place`.
   static MANYFOLD_NOINLINE Mask seek(Mask lanes, const State& state, int i, const Real& side, Real lo, Real hi,
                                      const Sides& values, Real& place) {
     const Real per_part{double(parts)};
@@ -518,13 +540,14 @@ class EventMonitor {
     return result;
   }
 
-  Real side_[size];         ///< sign of every root function; 0: not known yet
-  Real start_[size];        ///< root functions at the begin of the next step
-  Real scale_[size];        ///< their largest size in the last step
-  Real before_[size];       ///< root functions at the event, before its action
-  Real root_[size];         ///< where in the step each crosses first; positive: nowhere
-  Real fired_[size];        ///< 1: occurs at `time_`
-  Real direction_[size];    ///< of the last occurrence; 0 for scheduled events
+  Real side_[size];       ///< sign of every root function; 0: not known yet
+  Real came_from_[size];  ///< the side at the begin of the last step
+  Real start_[size];      ///< root functions at the begin of the next step
+  Real scale_[size];      ///< their largest size in the last step
+  Real before_[size];     ///< root functions at the event, before its action
+  Real root_[size];       ///< where in the step each crosses first; positive: nowhere
+  Real fired_[size];      ///< 1: occurs at `time_`
+  Real direction_[size];  ///< of the last occurrence; 0 for scheduled events
   Real occurrences_[size];
   Real schedule_[System::scheduled_size];
   Real next_time_;  ///< the next scheduled time

@@ -23,7 +23,26 @@ struct Das2 {
       {.name = "P_G", .unit = "kPa", .description = "pressure of the gas", .initial = 100.0, .algebraic = true},
       {.name = "P2", .unit = "kPa", .description = "pressure at the bottom", .initial = 100.0, .algebraic = true},
       {.name = "V_G", .unit = "m3", .description = "volume of the gas", .initial = 201.0619, .algebraic = true}};
-  enum Constants { tau, xi, A, rho, V0, R, C, m_G, C_v, g, P1_start, P1_raised, P3_start, P3_raised, t1, I = t1 + 6, P1, P3 };
+  enum Constants {
+    tau,
+    xi,
+    A,
+    rho,
+    V0,
+    R,
+    C,
+    m_G,
+    C_v,
+    g,
+    P1_start,
+    P1_raised,
+    P3_start,
+    P3_raised,
+    t1,
+    I = t1 + 6,
+    P1,
+    P3
+  };
   static constexpr manyfold::Parameter parameters[] = {
       {.name = "tau", .unit = "h", .description = "time constant of the valve", .value = 2.77e-4},
       {.name = "xi", .description = "damping ratio of the valve", .value = 0.8},
@@ -46,12 +65,10 @@ struct Das2 {
       {.name = "t5", .unit = "h", .description = "signal back to 0.7", .value = 3.0},
       {.name = "t6", .unit = "h", .description = "both pressures down", .value = 3.5}};
   enum Change { signal_down, signal_down_again, supply_up, back_up, signal_up, pressures_down };
-  static constexpr manyfold::Event events[] = {{.name = "signal_down", .scheduled = 1},
-                                               {.name = "signal_down_again", .scheduled = 1},
-                                               {.name = "supply_up", .scheduled = 1},
-                                               {.name = "back_up", .scheduled = 1},
-                                               {.name = "signal_up", .scheduled = 1},
-                                               {.name = "pressures_down", .scheduled = 1}};
+  static constexpr manyfold::Event events[] = {
+      {.name = "signal_down", .scheduled = 1}, {.name = "signal_down_again", .scheduled = 1},
+      {.name = "supply_up", .scheduled = 1},   {.name = "back_up", .scheduled = 1},
+      {.name = "signal_up", .scheduled = 1},   {.name = "pressures_down", .scheduled = 1}};
   static constexpr manyfold::Discrete discrete[] = {
       {.name = "signal", .description = "signal to the valve", .initial = 1.0},
       {.name = "supply", .unit = "kPa", .description = "supply pressure"},

@@ -1,6 +1,7 @@
 #pragma once
-// A block on a moving belt, held by a spring: it sticks until the spring exceeds the static friction, then slips against
-// the smaller kinetic friction until the belt catches it again. H. Olsson et al., Eur. J. Control 4 (1998), section 2.
+// A block on a moving belt, held by a spring: it sticks until the spring exceeds the static friction, then slips
+// against the smaller kinetic friction until the belt catches it again. H. Olsson et al., Eur. J. Control 4 (1998),
+// section 2.
 #include <manyfold/model.hpp>
 
 struct StickSlip {

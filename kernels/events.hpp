@@ -115,7 +115,7 @@ class EventMonitor {
     }
     put(next_time_, next);
     for (int i = 0; i < events; ++i) put(occurrences_[i], 0.0);
-    put(previous_, __builtin_nan(""));
+    put(previous_, -__builtin_inf());
     put(crowded_, 0.0);
     put(total_, 0.0);
   }
@@ -552,7 +552,7 @@ class EventMonitor {
   Real schedule_[System::scheduled_size];
   Real next_time_;  ///< the next scheduled time
   Real time_;       ///< of the events found last
-  Real previous_;   ///< time of the events before; not a number: none
+  Real previous_;   ///< time of the events before; infinite: none
   Real crowded_;    ///< events in a row without progress in time
   Real total_;      ///< events of the instance
 };

@@ -46,12 +46,14 @@
 constexpr double select(bool condition, double if_true, double if_false) {
   return condition ? if_true : if_false;
 }
+#if !defined(__CUDACC__)  // which has the other two
 constexpr double min(double a, double b) {
   return b < a ? b : a;
 }
 constexpr double max(double a, double b) {
   return a < b ? b : a;
 }
+#endif
 
 namespace manyfold {
 

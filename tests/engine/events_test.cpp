@@ -32,7 +32,8 @@ std::vector<double> times_of(const test::Ensemble& ensemble, const test::Results
                              std::size_t instance = 0) {
   std::vector<double> times;
   for (const EventRecord& record : results.events[instance]) {
-    if (ensemble.loaded->model.events[static_cast<std::size_t>(record.event)].name == name) times.push_back(record.time);
+    if (ensemble.loaded->model.events[static_cast<std::size_t>(record.event)].name == name)
+      times.push_back(record.time);
   }
   return times;
 }
@@ -148,8 +149,7 @@ TEST_P(Rules, AFullLogCountsOn) {
   small.event_log = 3;
   const test::Results results = small.solve();
   EXPECT_EQ(results.events[0].size(), 3U);
-  EXPECT_EQ(results.outcomes[0].counters.events,
-            std::ssize(zeros_of_sine(true)) + std::ssize(zeros_of_sine(false)));
+  EXPECT_EQ(results.outcomes[0].counters.events, std::ssize(zeros_of_sine(true)) + std::ssize(zeros_of_sine(false)));
   small.event_log = 0;
   EXPECT_EQ(small.solve().outcomes[0].counters.events, results.outcomes[0].counters.events);
 }
@@ -242,13 +242,14 @@ TEST(Events, AnActionWithoutConsistentConditionsFailsWithTheResidual) {
 TEST(Events, WrongDeclarationsSayWhatIsMissing) {
   const auto message = [](const std::string& members) {
     const std::string path = testing::TempDir() + "/declared_wrongly.hpp";
-    std::ofstream(path) << "#include <manyfold/model.hpp>\n"
-                           "struct Wrong {\n"
-                           "  static constexpr const char* name = \"wrong\";\n"
-                           "  static constexpr double t_span[] = {0.0, 1.0};\n"
-                           "  static constexpr manyfold::Variable variables[] = {{.name = \"y\"}};\n"
-                           "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) { f[0] = y[0]; }\n"
-                        << members << "};\nMANYFOLD_MODEL(Wrong);\n";
+    std::ofstream(path)
+        << "#include <manyfold/model.hpp>\n"
+           "struct Wrong {\n"
+           "  static constexpr const char* name = \"wrong\";\n"
+           "  static constexpr double t_span[] = {0.0, 1.0};\n"
+           "  static constexpr manyfold::Variable variables[] = {{.name = \"y\"}};\n"
+           "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) { f[0] = y[0]; }\n"
+        << members << "};\nMANYFOLD_MODEL(Wrong);\n";
     try {
       load_kernel({path, "radau5", std::nullopt, ""});
     } catch (const UsageError& error) {
@@ -256,7 +257,8 @@ TEST(Events, WrongDeclarationsSayWhatIsMissing) {
     }
     return std::string("compiled");
   };
-  EXPECT_NE(message("static constexpr manyfold::Event events[] = {{.name = \"hit\"}};").find("need static constexpr void root"),
+  EXPECT_NE(message("static constexpr manyfold::Event events[] = {{.name = \"hit\"}};")
+                .find("need static constexpr void root"),
             std::string::npos);
   EXPECT_NE(message("static constexpr manyfold::Event events[] = {{.name = \"at\", .scheduled = 1}};")
                 .find("scheduled events need static constexpr void event_times"),

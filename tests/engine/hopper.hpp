@@ -8,7 +8,8 @@ struct Hopper {
   static constexpr double t_span[] = {0.0, 100.0};
   static constexpr manyfold::Variable variables[] = {
       {.name = "h"}, {.name = "v"}, {.name = "z", .initial = 1.0, .algebraic = true}};
-  static constexpr manyfold::Parameter parameters[] = {{.name = "speed", .value = 1.0}, {.name = "broken", .value = 0.0}};
+  static constexpr manyfold::Parameter parameters[] = {{.name = "speed", .value = 1.0},
+                                                       {.name = "broken", .value = 0.0}};
   static constexpr manyfold::Event events[] = {{.name = "hop"}};
   static constexpr manyfold::Discrete discrete[] = {{.name = "shift"}};
 

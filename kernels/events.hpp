@@ -297,7 +297,7 @@ class EventMonitor {
       came_from_[i] = select(accepted, side_[i], came_from_[i]);
       root_[i] = Real(1.0);
     }
-    const Mask crossing = scan(accepted, state, resolution / abs(state.path.h));
+    const Mask crossing = scan(accepted, rough, state, resolution / abs(state.path.h));
     if (!any(crossing)) return;
     Real first(1.0);  // in units of the step; positive: none
     for (int i = 0; i < events; ++i) first = min(first, root_[i]);
@@ -367,7 +367,7 @@ class EventMonitor {
   }
 
   /// Samples the step; where a root function may cross, locates its first event.
-  MANYFOLD_INLINE Mask scan(const Mask& accepted, const State& state, const Real& tolerance) {
+  MANYFOLD_INLINE Mask scan(const Mask& accepted, const Mask& rough, const State& state, const Real& tolerance) {
     Roots sample[parts + 1];
     for (int j = 0; j <= parts; ++j) sample[j] = at(state, Real(double(j) / parts - 1.0));
     Mask interesting(false);
@@ -385,14 +385,14 @@ class EventMonitor {
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
     }
     interesting = interesting & accepted;
-    if (any(interesting)) locate(interesting, state, sample, tolerance);
+    if (any(interesting)) locate(interesting, rough, state, sample, tolerance);
     return interesting;
   }
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
-  MANYFOLD_NOINLINE void locate(const Mask& lanes, const State& state, const Roots (&sample)[parts + 1],
-                                const Real& tolerance) {
+  MANYFOLD_NOINLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
+                                const Roots (&sample)[parts + 1], const Real& tolerance) {
     double wanted[size];
     static_for<events>([&](auto k) {
       constexpr Event event = System::event(k);
@@ -414,6 +414,8 @@ class EventMonitor {
 
         Real lo = left;
         Real hi = right;
+        Real value_lo = values.begin;
+        Real value_hi = values.end;
         Real direction = -side;
         // Begins on the surface or, by rounding, behind it: first it must have left it.
         const Mask lift = across & (values.begin <= Real(0.0));
@@ -421,23 +423,32 @@ class EventMonitor {
         Mask occurs = across & allowed(direction);
         if (any(lift & !at_once)) {
           Real top;
+          Real above;
           const Sides turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
-          const Mask left_it = seek(lift & !at_once, state, i, -side, left, right, turned, top);
+          const Mask left_it = seek(lift & !at_once, state, i, -side, left, right, turned, top, above);
           at_once = lift & !left_it;
           lo = select(left_it, top, lo);
+          value_lo = select(left_it, -above, value_lo);
         }
         if (any(dip)) {
           Real bottom;
-          const Mask through = seek(dip, state, i, side, left, right, values, bottom);
+          Real below;
+          const Mask through = seek(dip, state, i, side, left, right, values, bottom, below);
           const Mask downwards = through & allowed(-side);
           const Mask upwards = through & !downwards;
           hi = select(downwards, bottom, hi);
+          value_hi = select(downwards, below, value_hi);
           lo = select(upwards, bottom, lo);
+          value_lo = select(upwards, below, value_lo);
           direction = select(upwards, side, direction);
           occurs = occurs | through;
         }
         if (any(occurs)) {
-          const Real place = select(at_once, left, bracket(occurs & !at_once, state, i, direction, lo, hi, tolerance));
+          // Values so far are positive on the side where the function was; from here on, on the side it goes to.
+          const Real turn = select(direction == side, Real(1.0), Real(-1.0));
+          const Real found = bracket(occurs & !at_once, rough, state, i, direction, lo, hi, turn * value_lo,
+                                     turn * value_hi, tolerance);
+          const Real place = select(at_once, left, found);
           root_[i] = select(occurs, place, root_[i]);
           direction_[i] = select(occurs, direction, direction_[i]);
           open = open & !occurs;
@@ -461,7 +472,7 @@ class EventMonitor {
   /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where
   /// there is one, and it in `place`.
   static MANYFOLD_NOINLINE Mask seek(Mask lanes, const State& state, int i, const Real& side, Real lo, Real hi,
-                                     const Sides& values, Real& place) {
+                                     const Sides& values, Real& place, Real& value_there) {
     const Real per_part{double(parts)};
     Real low_value = values.begin;
     Real high_value = values.end;
@@ -470,6 +481,7 @@ class EventMonitor {
     const Mask turns = (low_slope < Real(0.0)) & (high_slope > Real(0.0));
     Mask found(false);
     place = lo;
+    value_there = values.begin;
     Real moved = hi - lo;
     for (int k = 0; any(lanes); ++k) {
       const Real length = hi - lo;
@@ -488,6 +500,7 @@ class EventMonitor {
       const Mask below = lanes & (value < Real(0.0));
       found = found | below;
       place = select(below, u, place);
+      value_there = select(below, value, value_there);
       const Mask falling = slope < Real(0.0);
       lo = select(falling, u, lo);
       low_value = select(falling, value, low_value);
@@ -501,20 +514,20 @@ class EventMonitor {
     return found;
   }
 
-  /// The crossing of root function i in [lo, hi], where `direction` times it is not positive at lo and positive at hi,
-  /// from behind: a place where it has crossed, at most `tolerance` after the crossing. T. R. Chandrupatla, Adv. Eng.
-  /// Softw. 28 (1997): inverse quadratic interpolation where that is safe, else bisection.
-  static MANYFOLD_NOINLINE Real bracket(Mask lanes, const State& state, int i, const Real& direction, const Real& lo,
-                                        const Real& hi, const Real& tolerance) {
+  /// The crossing of root function i in [lo, hi] from behind: a place where it has crossed, at most `tolerance` after
+  /// the crossing. `value_lo`, not positive, and `value_hi`, positive, are `direction` times the function there. In the
+  /// lanes of `rough` a coarse answer will do unless it is close to an end of the step. T. R. Chandrupatla, Adv. Eng.
+  /// Softw. 28 (1997): inverse quadratic interpolation where that is safe, else bisection; here after a first secant.
+  static MANYFOLD_NOINLINE Real bracket(Mask lanes, const Mask& rough, const State& state, int i, const Real& direction,
+                                        const Real& lo, const Real& hi, const Real& value_lo, const Real& value_hi,
+                                        const Real& tolerance) {
     Real b = lo;
     Real a = hi;
-    Real fb = direction * at(state, b).value[i];
-    Real fa = direction * at(state, a).value[i];
-    // The polynomial meets the begin of the step up to rounding only.
-    fb = select(fb > Real(0.0), -fa, fb);
+    Real fb = value_lo;
+    Real fa = value_hi;
     Real c = a;
     Real fc = fa;
-    Real fraction(0.5);
+    Real fraction = min(max(fa / (fa - fb), Real(0.01)), Real(0.99));
     Real result = hi;
     while (any(lanes)) {
       const Real x = a + fraction * (b - a);
@@ -529,7 +542,9 @@ class EventMonitor {
       fa = fx;
       result = select(lanes, select(fa > Real(0.0), a, b), result);
       const Real limit = tolerance / abs(b - a);
-      lanes = lanes & (limit < Real(0.5));
+      const Mask inside = (min(a, b) > Real(close_to_end - 1.0)) & (max(a, b) < Real(-close_to_end));
+      const Mask coarse = rough & inside & (abs(a - b) <= Real(cut_margin));
+      lanes = lanes & (limit < Real(0.5)) & !coarse;
       const Real xi = (a - b) / (c - b);
       const Real phi = (fa - fb) / (fc - fb);
       const Mask safe = (phi * phi < xi) & (square(Real(1.0) - phi) < Real(1.0) - xi);

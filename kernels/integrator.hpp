@@ -44,7 +44,9 @@ class Integrator {
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
 
-  explicit MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options) : options_(options) {
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback)
+      : options_(options) {
+    method_.use(fallback);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
@@ -57,7 +59,7 @@ class Integrator {
 
   /// Makes instances ready: `lanes` comes with t, t_end, y and the parameters proper in p. All lanes of the pack at
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
-  static MANYFOLD_NOINLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
+  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
     InitialConditions<System, Real> conditions;
     const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
@@ -101,10 +103,14 @@ class Integrator {
     put(after_failure_, 1.0);
     put(failures_, 0.0);
     put(failure_, static_cast<double>(Status::step_too_small));
-    for (Real* counter : {&accepted_, &rejected_, &newton_failures_, &work_.newton_iterations, &work_.residuals,
-                          &work_.jacobians, &work_.factorizations, &work_.solves}) {
-      put(*counter, 0.0);
-    }
+    put(accepted_, 0.0);
+    put(rejected_, 0.0);
+    put(newton_failures_, 0.0);
+    put(work_.newton_iterations, 0.0);
+    put(work_.residuals, 0.0);
+    put(work_.jacobians, 0.0);
+    put(work_.factorizations, 0.0);
+    put(work_.solves, 0.0);
     // Nothing to do where the span is empty.
     if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
   }
@@ -218,7 +224,7 @@ class Integrator {
   }
 
   /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on.
-  MANYFOLD_NOINLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
+  MANYFOLD_OUTLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
     failures_ += select(rejected | failed, Real(1.0), Real(0.0));
     const Real reason = select(attempt.singular, code(Status::singular_jacobian),
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));

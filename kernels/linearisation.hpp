@@ -106,7 +106,7 @@ class Linearisation {
 
   template <class Number>
   static MANYFOLD_INLINE Number as(const Real& x) {
-    if constexpr (__is_same(Number, Real)) {
+    if constexpr (is_same<Number, Real>) {
       return x;
     } else {
       return Number(x, Real(0.0));

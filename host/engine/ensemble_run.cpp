@@ -195,14 +195,16 @@ struct Worker {
                     },
                     [](void* self) { return static_cast<Worker*>(self)->queue.stopped(); }};
     const SolverOptions& options = run.options;
+    std::vector<int> places(static_cast<std::size_t>(run.variable_count), -1);
+    for (std::size_t k = 0; k < run.saved.size(); ++k)
+      places[static_cast<std::size_t>(run.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,
                                  options.atol.data(),
                                  static_cast<double>(options.max_steps),
                                  options.first_step,
                                  options.max_step,
                                  run.fixed_step,
-                                 run.saved.data(),
-                                 static_cast<int>(run.saved.size())};
+                                 {places.data(), static_cast<int>(run.saved.size())}};
     run.kernel->run(settings, feed, utilisation);
   }
 

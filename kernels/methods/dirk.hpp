@@ -93,12 +93,15 @@ class DiagonallyImplicit {
   using State = LaneState<System, Real, degree>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
+  using Fallback = typename RealFactors::Fallback;
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
-  static double internal_rtol(double rtol) { return rtol; }
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
   /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
-  static double newton_tolerance(double internal_rtol) { return std::fmax(0.01, 1e-14 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
+
+  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -174,7 +177,8 @@ class DiagonallyImplicit {
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto power) {
+    static_for<degree>([&](auto exponent) {
+      constexpr int power = exponent;
       for (int k = 0; k < n; ++k) {
         Real sum(0.0);
         static_for<s - 1>([&](auto i) {

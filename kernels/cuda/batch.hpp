@@ -17,11 +17,11 @@ struct DeviceBatch {
   double* end_states;         ///< [count][2][variables of the model]; may be null
   InstanceOutcome* outcomes;  ///< [count]
   SavedVariables saved;
-  void* ready;                ///< [count] initial points, `DeviceLayout::ready_size` bytes each
-  const void* options;        ///< `DeviceLayout::options_size` bytes, written by manyfold_prepare
-  int* next;                  ///< the queue: first instance that no thread has taken; zero before a launch
-  const int* cancelled;       ///< not zero: end soon
-  Utilisation* utilisation;   ///< added up over launches
+  void* ready;               ///< [count] initial points, `DeviceLayout::ready_size` bytes each
+  const void* options;       ///< `DeviceLayout::options_size` bytes, written by manyfold_prepare
+  int* next;                 ///< the queue: first instance that no thread has taken; zero before a launch
+  const int* cancelled;      ///< not zero: end soon
+  Utilisation* utilisation;  ///< added up over launches
 };
 
 /// What the host must know of a compiled kernel to make room for its data.

@@ -73,7 +73,7 @@ class Integrator {
   /// Puts instance `from` of `lanes` into lane `lane`.
   MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
     const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
-    const auto put = [&](Real& to, double value) { Lanes::set(to, lane, value); };
+    const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
     copy(t_end_, lanes.t_end);
     for (int i = 0; i < n; ++i) {
@@ -137,13 +137,14 @@ class Integrator {
     state_.t = select(accepted, select(last, t_end_, state_.t + h), state_.t);
     choose_next_step(attempt, h, accepted, rejected, failed);
 
-    count_work(accepted_, accepted, Real(1.0));
-    count_work(rejected_, rejected, Real(1.0));
-    count_work(newton_failures_, failed, Real(1.0));
+    count_work<Real>(accepted_, accepted, Real(1.0));
+    count_work<Real>(rejected_, rejected, Real(1.0));
+    count_work<Real>(newton_failures_, failed, Real(1.0));
     const Mask arrived = accepted & last;
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
-    const Mask exhausted = live() & lanes & (accepted_ + rejected_ + newton_failures_ >= Real(options_.max_steps));
+    const Mask exhausted =
+        live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
     for (int i = 0; i < n; ++i) {
       const Real weight =
@@ -169,7 +170,9 @@ class Integrator {
   }
 
   MANYFOLD_INLINE Counters counters(int lane) const {
-    const auto number = [lane](const Real& counter) { return static_cast<std::int64_t>(Lanes::get(counter, lane)); };
+    const auto number = [lane](const CountOf<Real>& counter) {
+      return static_cast<std::int64_t>(Lanes::get(counter, lane));
+    };
     Counters result;
     result.steps = number(accepted_);
     result.rejected = number(rejected_);
@@ -246,9 +249,9 @@ class Integrator {
   Real after_failure_;  ///< 1: at the start, or the last attempt was not accepted
   Real failures_;       ///< attempts in a row that were not accepted
   Real failure_;        ///< status that the last failure would lead to
-  Real accepted_;
-  Real rejected_;
-  Real newton_failures_;
+  CountOf<Real> accepted_;
+  CountOf<Real> rejected_;
+  CountOf<Real> newton_failures_;
 };
 
 }  // namespace manyfold

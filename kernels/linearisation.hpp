@@ -58,8 +58,8 @@ class Linearisation {
       singular_ = (singular_ & !refactor) | (refactor & !good);
       factored_h_ = select(refactor, h, factored_h_);
     }
-    count_work(work.jacobians, outdated, Real(1.0));
-    count_work(work.factorizations, refactor, Real(1.0));
+    count_work<Real>(work.jacobians, outdated, Real(1.0));
+    count_work<Real>(work.factorizations, refactor, Real(1.0));
     return singular_ & live;
   }
 

@@ -15,15 +15,22 @@ struct LaneTraits;
 template <>
 struct LaneTraits<double> {
   using Mask = bool;
+  using Count = int;
   static constexpr int width = 1;
   static MANYFOLD_INLINE double get(const double& value, int) { return value; }
   static MANYFOLD_INLINE void set(double& value, int, double to) { value = to; }
+  static MANYFOLD_INLINE double get(const Count& count, int) { return count; }
+  static MANYFOLD_INLINE void set(Count& count, int, double to) { count = static_cast<Count>(to); }
   static MANYFOLD_INLINE bool test(const bool& mask, int) { return mask; }
   static MANYFOLD_INLINE bool only(int) { return true; }
 };
 
 template <class Real>
 using MaskOf = typename LaneTraits<Real>::Mask;
+
+/// Counts of work, one per lane: of half the size of a number where that saves registers.
+template <class Real>
+using CountOf = typename LaneTraits<Real>::Count;
 
 template <class Real>
 inline constexpr int lane_width = LaneTraits<Real>::width;

@@ -144,9 +144,9 @@ class DiagonallyImplicit {
         z_[i - 1][k] = Y[k] - state.y[k];
       }
       work.newton_passes += newton.passes;
-      count_work(work.newton_iterations, result.converged, newton.iterations);
-      count_work(work.residuals, result.converged, newton.iterations);
-      count_work(work.solves, result.converged, newton.iterations);
+      count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
+      count_work<Real>(work.residuals, result.converged, newton.iterations);
+      count_work<Real>(work.solves, result.converged, newton.iterations);
       result.finite = result.finite & newton.finite;
       result.rate = max(result.rate, newton.rate);
       result.iterations = max(result.iterations, newton.iterations);
@@ -168,7 +168,7 @@ class DiagonallyImplicit {
     Real error[n];
     matrices_.apply_dy(raw, error);
     factors_.solve(error);
-    count_work(work.solves, result.converged, Real(1.0));
+    count_work<Real>(work.solves, result.converged, Real(1.0));
     result.error = weighted_norm(error, state.weight);
     return result;
   }

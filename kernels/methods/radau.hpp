@@ -221,9 +221,9 @@ class Collocation {
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
 
     work.newton_passes += newton.passes;
-    count_work(work.newton_iterations, live, newton.iterations);
-    count_work(work.residuals, live, Real(double(s)) * newton.iterations);
-    count_work(work.solves, live, newton.iterations);
+    count_work<Real>(work.newton_iterations, live, newton.iterations);
+    count_work<Real>(work.residuals, live, Real(double(s)) * newton.iterations);
+    count_work<Real>(work.solves, live, newton.iterations);
     return result;
   }
 
@@ -323,8 +323,8 @@ class Collocation {
       error.norm = select(again, estimate(shifted).norm, error.norm);
     }
     const Real calls = select(again, Real(2.0), Real(1.0));
-    count_work(work.residuals, converged, calls);
-    count_work(work.solves, converged, calls);
+    count_work<Real>(work.residuals, converged, calls);
+    count_work<Real>(work.solves, converged, calls);
     return error.norm;
   }
 

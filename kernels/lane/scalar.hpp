@@ -1,7 +1,8 @@
 #pragma once
 // A lane of width one: `double` with `bool` as its mask. On a GPU every thread runs this one.
 #if !defined(__CUDACC_RTC__)
-#include <cmath>
+// Not <cmath>: of the global functions that promises only the C ones, and ::abs would be that of integers.
+#include <math.h>
 #endif
 
 #include "qualifiers.hpp"

@@ -1,5 +1,5 @@
-// The roofline on paper: how many floating-point operations and bytes a step takes, counted by integrating with a number
-// type that counts, and how long that would last at the peak rates of three GPUs. No GPU is involved.
+// The roofline on paper: how many floating-point operations and bytes a step takes, counted by integrating with a
+// number type that counts, and how long that would last at the peak rates of three GPUs. No GPU is involved.
 #include <cmath>
 #include <iostream>
 
@@ -166,11 +166,11 @@ void report(double rtol) {
   const double numbers = run.parameter_count + 2.0 * run.variable_count + 2.0 + 1.0;
   const double bytes = 8.0 * numbers + sizeof(InstanceOutcome) +
                        2.0 * sizeof(typename Integrator<Method<System<Equations>, double>>::Initial);
-  std::string line = fmt::format("{}\t{}\t{:.0e}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.1f}\t{:.1f}\t{:.1f}\t{:.1f}\t{:.0f}\t{:.1f}",
-                                 model.name, run.kernel->method, rtol, attempts, counted.additions / attempts,
-                                 counted.multiplications / attempts, counted.divisions / attempts,
-                                 counted.roots / attempts, counted.powers / attempts, counted.functions / attempts,
-                                 flops / attempts, bytes / attempts);
+  std::string line =
+      fmt::format("{}\t{}\t{:.0e}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.1f}\t{:.1f}\t{:.1f}\t{:.1f}\t{:.0f}\t{:.1f}", model.name,
+                  run.kernel->method, rtol, attempts, counted.additions / attempts, counted.multiplications / attempts,
+                  counted.divisions / attempts, counted.roots / attempts, counted.powers / attempts,
+                  counted.functions / attempts, flops / attempts, bytes / attempts);
   for (const Gpu& gpu : gpus) {
     const double seconds = std::max(flops / gpu.flops, bytes / gpu.bandwidth);
     line += fmt::format("\t{:.3g}", 1.0 / seconds);
@@ -189,12 +189,13 @@ void report_methods() {
 
 int main() {
   using namespace manyfold;
-  std::cout << "# Operations of a step attempt, initial conditions and controller included, and instances per second at "
-               "the peak rates of\n# "
-            << "H200 (34 TFLOP/s, 4.8 TB/s), A100 (9.7, 2.0) and RTX 4090 (1.29, 1.0), float64. A division counts as "
-               "9 operations,\n# a square root as 11, a power as 120, another function as 30.\n"
-            << "# model\tmethod\trtol\tattempts\tadditions\tmultiplications\tdivisions\troots\tpowers\tfunctions\tflops\t"
-               "bytes\tH200\tA100\tRTX_4090\n";
+  std::cout
+      << "# Operations of a step attempt, initial conditions and controller included, and instances per second at "
+         "the peak rates of\n# "
+      << "H200 (34 TFLOP/s, 4.8 TB/s), A100 (9.7, 2.0) and RTX 4090 (1.29, 1.0), float64. A division counts as "
+         "9 operations,\n# a square root as 11, a power as 120, another function as 30.\n"
+      << "# model\tmethod\trtol\tattempts\tadditions\tmultiplications\tdivisions\troots\tpowers\tfunctions\tflops\t"
+         "bytes\tH200\tA100\tRTX_4090\n";
   report_methods<Robertson>();
   report_methods<VanDerPol>();
   report_methods<Pendulum>();

@@ -1,5 +1,5 @@
-// The CUDA backend against the CPU backend of the same machine: instances per second on the same ensembles, and the share
-// of the device's roofline (bench/roofline.cpp). Needs a device; writes JSON for bench/results.
+// The CUDA backend against the CPU backend of the same machine: instances per second on the same ensembles, and the
+// share of the device's roofline (bench/roofline.cpp). Needs a device; writes JSON for bench/results.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -121,7 +121,8 @@ int compare(double scale, int rounds, const std::string& only, const std::string
       run.kernel = loaded.kernel;
       run.parameter_count = static_cast<int>(loaded.model.parameters.size());
       run.variable_count = static_cast<int>(loaded.model.variables.size());
-      run.instances = std::max<std::int64_t>(1, static_cast<std::int64_t>(scale * static_cast<double>(problem.instances)));
+      run.instances =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(scale * static_cast<double>(problem.instances)));
       run.fill_instance = perturbed(loaded.model, problem.t_end);
       run.fill_times = [](double, double end, double* times) { times[0] = end; };
       run.saved = {0};
@@ -147,8 +148,8 @@ int compare(double scale, int rounds, const std::string& only, const std::string
       const double rate = flops == roofline.end() ? std::nan("") : flops->second * attempts / gpu.median();
       std::cout << fmt::format("{:<22}{:<10}{:>10}{:>14.4g}{:>14.4g}{:>8.1f}{:>12.4g}{:>11.1f}%{:>9.1f}%{:>12.1e}\n",
                                problem.model, method, run.instances, gpu_rate, cpu_rate, gpu_rate / cpu_rate,
-                               rate / 1e9, 100.0 * gpu.summary.lane_utilisation,
-                               100.0 * gpu.summary.newton_utilisation, difference)
+                               rate / 1e9, 100.0 * gpu.summary.lane_utilisation, 100.0 * gpu.summary.newton_utilisation,
+                               difference)
                 << std::flush;
       report["rows"].push_back({{"problem", problem.model},
                                 {"method", method},

@@ -23,6 +23,7 @@
 
 #include "build_config.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/engine/installation.hpp"
 #include "host/io/nearest_name.hpp"
 
 namespace manyfold {
@@ -50,12 +51,6 @@ std::string read_file(const fs::path& path) {
     throw UsageError(
         fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-fs::path executable_folder() {
-  std::error_code error;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : executable.parent_path();
 }
 
 /// A model as the compiler sees it.

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "build_config.hpp"
+#include "host/engine/installation.hpp"
 
 namespace manyfold {
 namespace {
@@ -14,8 +15,7 @@ struct Found {
 
 Found find_backend() {
   if (!build::has_cuda) return {nullptr, "this build has no CUDA backend: no CUDA toolkit was found"};
-  std::error_code error;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::filesystem::path folder = executable_folder();
   std::string reason = "libmanyfold_cuda.so is not beside the command";
   for (const auto& place : {folder, folder / ".." / "lib" / "manyfold", std::filesystem::path(build::binary_root)}) {
     const auto path = place / "libmanyfold_cuda.so";

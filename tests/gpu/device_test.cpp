@@ -193,8 +193,8 @@ TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   run.saved = {0};
   run.options.rtol = 1e-6;
   run.options.atol = {1e-6, 1e-10, 1e-6};
-  const auto program = devices->load(device_source({"robertson", "radau5", std::nullopt, ""}),
-                                     {run.instances, 1, 1, false, 0.0});
+  const auto program =
+      devices->load(device_source({"robertson", "radau5", std::nullopt, ""}), {run.instances, 1, 1, false, 0.0});
   run.device = program.get();
   const RunSummary summary = run_ensemble(run, tally);
   EXPECT_EQ(summary.by_status[0], run.instances);

@@ -7,6 +7,23 @@
 
 namespace manyfold {
 
+/// The settings of all instances, as `Method` wants them.
+template <class Method>
+MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOptions& options) {
+  IntegratorOptions<Method::n> result{};
+  const double scale = Method::internal_rtol(options.rtol) / options.rtol;
+  result.tolerances.rtol = options.rtol * scale;
+  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
+  result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
+  // Steps that may not shrink must be solved, however slowly Newton's method converges.
+  if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
+  result.max_steps = options.max_steps;
+  result.first_step = options.first_step;
+  result.max_step = options.max_step;
+  result.fixed_step = options.fixed_step;
+  return result;
+}
+
 /// An instance that is ready for a lane: element `from` of `lanes`.
 template <class Method>
 struct ReadyInstance {
@@ -32,8 +49,9 @@ class LaneDriver {
   static constexpr int n = System::n;
   static constexpr int width = lane_width<Real>;
 
-  MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const int* saved, int saved_count, Supply& supply)
-      : saved_(saved), saved_count_(saved_count), supply_(supply), integrator_(options) {}
+  MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
+                             typename Method::Fallback& fallback)
+      : saved_(saved), supply_(supply), integrator_(options, fallback) {}
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {
@@ -51,7 +69,7 @@ class LaneDriver {
       const Mask ended = live & !integrator_.live();
       if (any(ended)) {
         for (int lane = 0; lane < width; ++lane) {
-          if (Lanes::test(ended, lane)) store(lane);
+          if (Lanes::test(ended, lane)) store(lane, integrator_.residual_norm(lane));
         }
       }
     }
@@ -74,7 +92,7 @@ class LaneDriver {
         integrator_.load(lane, *ready.lanes, ready.from);
         start_output(lane);
         if (Lanes::test(integrator_.live(), lane)) break;
-        store(lane);
+        store(lane, Lanes::get(ready.lanes->residual_norm, ready.from));
       }
       busy = true;
     }
@@ -92,9 +110,10 @@ class LaneDriver {
       const double time = assignment.times[next];
       if (forward ? time > assignment.t_begin : time < assignment.t_begin) break;
       if (time == assignment.t_begin) {
-        for (int k = 0; k < saved_count_; ++k) {
-          assignment.values[next * saved_count_ + k] = Lanes::get(integrator_.y(saved_[k]), lane);
-        }
+        for_each_index<n>([&](auto i) {
+          const int place = saved_.place[i];
+          if (place >= 0) assignment.values[next * saved_.count + place] = Lanes::get(integrator_.y(i), lane);
+        });
       }
       ++next;
     }
@@ -105,7 +124,7 @@ class LaneDriver {
     const Assignment& assignment = assignment_[lane];
     const int next = next_time_[lane];
     const bool forward = assignment.t_end >= assignment.t_begin;
-    const double never = forward ? __builtin_inf() : -__builtin_inf();
+    const double never = forward ? largest_number : -largest_number;
     Lanes::set(output_time_, lane, next < assignment.time_count ? assignment.times[next] : never);
   }
 
@@ -116,13 +135,16 @@ class LaneDriver {
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
     };
     for (Mask lanes = pending(); any(lanes); lanes = pending()) {
-      for (int k = 0; k < saved_count_; ++k) {
-        const Real value = integrator_.dense(saved_[k], output_time_);
+      // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
+      for_each_index<n>([&](auto i) {
+        const int place = saved_.place[i];
+        if (place < 0) return;
+        const Real value = integrator_.dense(i, output_time_);
         for (int lane = 0; lane < width; ++lane) {
           if (!Lanes::test(lanes, lane)) continue;
-          assignment_[lane].values[next_time_[lane] * saved_count_ + k] = Lanes::get(value, lane);
+          assignment_[lane].values[next_time_[lane] * saved_.count + place] = Lanes::get(value, lane);
         }
-      }
+      });
       for (int lane = 0; lane < width; ++lane) {
         if (!Lanes::test(lanes, lane)) continue;
         ++next_time_[lane];
@@ -131,7 +153,7 @@ class LaneDriver {
     }
   }
 
-  MANYFOLD_NOINLINE void pass_events(const Mask& struck) {
+  MANYFOLD_OUTLINE void pass_events(const Mask& struck) {
     integrator_.enter_events();
     log_events(struck);
     integrator_.leave_events();
@@ -168,25 +190,29 @@ class LaneDriver {
 
   /// The saved variables and the discrete state into entry `k` of the log, before or after the actions.
   MANYFOLD_INLINE void write_values(int lane, int k, int after) {
-    double* out = assignment_[lane].event_values + (2 * k + after) * (saved_count_ + System::discrete);
-    for (int j = 0; j < saved_count_; ++j) out[j] = Lanes::get(integrator_.y(saved_[j]), lane);
-    for (int j = 0; j < System::discrete; ++j) out[saved_count_ + j] = Lanes::get(integrator_.discrete(j), lane);
+    double* out = assignment_[lane].event_values + (2 * k + after) * (saved_.count + System::discrete);
+    for_each_index<n>([&](auto i) {
+      const int place = saved_.place[i];
+      if (place >= 0) out[place] = Lanes::get(integrator_.y(i), lane);
+    });
+    for_each_index<System::discrete>(
+        [&](auto i) { out[saved_.count + i] = Lanes::get(integrator_.discrete(i), lane); });
   }
 
-  MANYFOLD_INLINE void store(int lane) {
+  MANYFOLD_INLINE void store(int lane, double residual_norm = 0.0) {
     const Assignment& assignment = assignment_[lane];
     InstanceOutcome outcome;
     outcome.status = integrator_.status(lane);
     outcome.t_reached = Lanes::get(integrator_.t(), lane);
-    outcome.residual_norm = integrator_.residual_norm(lane);
+    outcome.residual_norm = residual_norm;
     outcome.counters = integrator_.counters(lane);
-    outcome.last_event = last_event_[lane];
+    if constexpr (System::has_events) outcome.last_event = last_event_[lane];
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
     if (assignment.end_state != nullptr) {
-      for (int i = 0; i < n; ++i) {
+      for_each_index<n>([&](auto i) {
         assignment.end_state[i] = Lanes::get(integrator_.y(i), lane);
         assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);
-      }
+      });
     }
     supply_.store(assignment, outcome);
   }
@@ -201,8 +227,7 @@ class LaneDriver {
     supply_.cancel_ready();
   }
 
-  const int* saved_;
-  int saved_count_;
+  SavedVariables saved_;
   Supply& supply_;
   Integrator<Method> integrator_;
   Assignment assignment_[width];

@@ -68,12 +68,12 @@ class EventMonitor {
 
   MANYFOLD_INLINE EventMonitor() {
     for (int i = 0; i < size; ++i) {
-      side_[i] = came_from_[i] = start_[i] = scale_[i] = before_[i] = fired_[i] = direction_[i] = occurrences_[i] =
-          Real(0.0);
+      side_[i] = start_[i] = Real(0.0);
+      occurrences_[i] = CountOf<Real>(0);
     }
-    for (int k = 0; k < System::scheduled_size; ++k) schedule_[k] = Real(0.0);
-    next_time_ = Real(__builtin_inf());
-    time_ = previous_ = crowded_ = total_ = Real(0.0);
+    next_time_ = Real(largest_number);
+    previous_ = crowded_ = Real(0.0);
+    total_ = CountOf<Real>(0);
   }
 
   /// What is known at a consistent point; `forward` is +1 or -1, the direction of integration.
@@ -95,7 +95,7 @@ class EventMonitor {
 
   /// Begins with instance `from` of `start` in lane `lane`, at time `t` with the direction of integration `forward`.
   MANYFOLD_INLINE void load(int lane, const Start& start, int from, double t, double forward) {
-    const auto put = [lane](Real& to, double value) { Lanes::set(to, lane, value); };
+    const auto put = [lane](auto& to, double value) { Lanes::set(to, lane, value); };
     if constexpr (System::has_state_events) {
       for (int i = 0; i < events; ++i) {
         const double value = Lanes::get(start.roots.value[i], from);
@@ -106,16 +106,15 @@ class EventMonitor {
         put(start_[i], value);
       }
     }
-    double next = forward * __builtin_inf();
+    double next = forward * largest_number;
     for (int k = 0; k < System::scheduled_times; ++k) {
       const double time = Lanes::get(start.schedule[k], from);
-      put(schedule_[k], time);
       const bool later = forward * (time - t) > spacing * abs(t) && forward * (time - next) < 0.0;
       next = later ? time : next;
     }
     put(next_time_, next);
     for (int i = 0; i < events; ++i) put(occurrences_[i], 0.0);
-    put(previous_, -__builtin_inf());
+    put(previous_, -largest_number);
     put(crowded_, 0.0);
     put(total_, 0.0);
   }
@@ -133,7 +132,7 @@ class EventMonitor {
   /// polynomial is accurate close to the ends of the step only. Lanes that go back forget the step.
   MANYFOLD_INLINE Found find(const Mask& accepted, const Mask& rough, const State& state, const Real& begin) {
     Found result{Mask(false), Mask(false), Real(0.0)};
-    for (int i = 0; i < events; ++i) fired_[i] = select(accepted, Real(0.0), fired_[i]);
+    for (int i = 0; i < events; ++i) fired_[i] = direction_[i] = Real(0.0);
     const Real resolution = Real(location_tolerance) * (abs(state.t) + abs(state.path.h));
     Real time = state.t;
     // Scheduled events occur where no crossing comes before them.
@@ -144,15 +143,18 @@ class EventMonitor {
     }
     if constexpr (System::scheduled_times > 0) {
       const Mask due = may_be_due & (abs(next_time_ - state.t) <= resolution);
-      static_for<System::scheduled_times>([&](auto slot) {
-        constexpr int event = System::event_of_time(slot);
-        const Mask now = due & (abs(schedule_[slot] - state.t) <= resolution);
-        fired_[event] = select(now, Real(1.0), fired_[event]);
-        direction_[event] = select(now, Real(0.0), direction_[event]);
-      });
+      if (any(due)) {
+        Real schedule[System::scheduled_size];
+        System::event_times(state.p, schedule);
+        static_for<System::scheduled_times>([&](auto slot) {
+          constexpr int event = System::event_of_time(slot);
+          const Mask now = due & (abs(schedule[slot] - state.t) <= resolution);
+          fired_[event] = select(now, Real(1.0), fired_[event]);
+        });
+      }
       result.struck = result.struck | due;
     }
-    time_ = select(result.struck, time, time_);
+    time_ = time;
     return result;
   }
 
@@ -163,7 +165,7 @@ class EventMonitor {
   MANYFOLD_INLINE int direction(int event, int lane) const {
     return static_cast<int>(Lanes::get(direction_[event], lane));
   }
-  MANYFOLD_INLINE const Real& total() const { return total_; }
+  MANYFOLD_INLINE const CountOf<Real>& total() const { return total_; }
 
   /// Moves the lanes of `struck` back to their events, on the polynomial, and counts what occurs there. Returns the
   /// lanes in which an event is terminal.
@@ -182,17 +184,17 @@ class EventMonitor {
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = still;
       const Roots here = root_values<System>(state.t, still, state.y, none, state.dy, none, state.p);
-      for (int i = 0; i < events; ++i) before_[i] = select(struck, here.value[i], before_[i]);
+      for (int i = 0; i < events; ++i) before_[i] = here.value[i];
     }
     Mask terminal(false);
     static_for<events>([&](auto k) {
       constexpr Event event = System::event(k);
       const Mask now = struck & (fired_[k] != Real(0.0));
-      occurrences_[k] += select(now, Real(1.0), Real(0.0));
-      total_ += select(now, Real(1.0), Real(0.0));
+      count_work<Real>(total_, now, Real(1.0));
       if constexpr (event.terminal) terminal = terminal | now;
       if constexpr (event.stop_after > 0) {
-        terminal = terminal | (now & (occurrences_[k] >= Real(double(event.stop_after))));
+        count_work<Real>(occurrences_[k], now, Real(1.0));
+        terminal = terminal | (now & (Real(occurrences_[k]) >= Real(double(event.stop_after))));
       }
     });
     return terminal;
@@ -228,13 +230,12 @@ class EventMonitor {
       }
     }
     if constexpr (System::scheduled_times > 0) {
-      Real next = forward * Real(__builtin_inf());
+      Real next = forward * Real(largest_number);
       for (int k = 0; k < System::scheduled_times; ++k) {
         const Real time = start.schedule[k];
         const Mask later =
             (forward * (time - state.t) > Real(spacing) * abs(state.t)) & (forward * (time - next) < Real(0.0));
         next = select(later, time, next);
-        schedule_[k] = select(lanes, time, schedule_[k]);
       }
       next_time_ = select(lanes, next, next_time_);
     }
@@ -273,7 +274,7 @@ class EventMonitor {
   }
 
   /// The root functions at u of the step's polynomial, with derivatives with respect to u.
-  static MANYFOLD_NOINLINE Roots at(const State& state, const Real& u) {
+  static MANYFOLD_OUTLINE Roots at(const State& state, const Real& u) {
     const Real over_h = Real(1.0) / state.path.h;
     Real y[n];
     Real y_slope[n];
@@ -294,7 +295,7 @@ class EventMonitor {
     Real start_before[size];
     for (int i = 0; i < events; ++i) {
       start_before[i] = start_[i];
-      came_from_[i] = select(accepted, side_[i], came_from_[i]);
+      came_from_[i] = side_[i];
       root_[i] = Real(1.0);
     }
     const Mask crossing = scan(accepted, rough, state, resolution / abs(state.path.h));
@@ -328,7 +329,7 @@ class EventMonitor {
   }
 
   /// Times in the step at which what occurs has crossed also after rounding, so that an action sees it.
-  MANYFOLD_NOINLINE Real past_crossing(Mask lanes, const State& state, Real time, const Real& resolution) const {
+  MANYFOLD_OUTLINE Real past_crossing(Mask lanes, const State& state, Real time, const Real& resolution) const {
     const Real forward = sign(state.path.h);
     Real further = forward * resolution;
     for (int k = 0; k < most_nudges; ++k) {
@@ -376,7 +377,7 @@ class EventMonitor {
       sample[0].value[i] = start_[i];
       Real largest(0.0);
       for (int j = 0; j <= parts; ++j) largest = max(largest, abs(sample[j].value[i]));
-      scale_[i] = select(accepted, largest, scale_[i]);
+      scale_[i] = largest;
       for (int part = 0; part < parts; ++part) {
         const Sides values = sides(sample, part, i, side_[i]);
         interesting = interesting | (values.end < Real(0.0)) | may_dip(values);
@@ -391,8 +392,8 @@ class EventMonitor {
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
-  MANYFOLD_NOINLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
-                                const Roots (&sample)[parts + 1], const Real& tolerance) {
+  MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
+                               const Roots (&sample)[parts + 1], const Real& tolerance) {
     double wanted[size];
     static_for<events>([&](auto k) {
       constexpr Event event = System::event(k);
@@ -471,8 +472,8 @@ class EventMonitor {
   /// Looks between lo and hi for a place where `side` times root function i is negative, by minimising it: cubic
   /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where
   /// there is one, and it in `place`.
-  static MANYFOLD_NOINLINE Mask seek(Mask lanes, const State& state, int i, const Real& side, Real lo, Real hi,
-                                     const Sides& values, Real& place, Real& value_there) {
+  static MANYFOLD_OUTLINE Mask seek(Mask lanes, const State& state, int i, const Real& side, Real lo, Real hi,
+                                    const Sides& values, Real& place, Real& value_there) {
     const Real per_part{double(parts)};
     Real low_value = values.begin;
     Real high_value = values.end;
@@ -518,9 +519,9 @@ class EventMonitor {
   /// the crossing. `value_lo`, not positive, and `value_hi`, positive, are `direction` times the function there. In the
   /// lanes of `rough` a coarse answer will do unless it is close to an end of the step. T. R. Chandrupatla, Adv. Eng.
   /// Softw. 28 (1997): inverse quadratic interpolation where that is safe, else bisection; here after a first secant.
-  static MANYFOLD_NOINLINE Real bracket(Mask lanes, const Mask& rough, const State& state, int i, const Real& direction,
-                                        const Real& lo, const Real& hi, const Real& value_lo, const Real& value_hi,
-                                        const Real& tolerance) {
+  static MANYFOLD_OUTLINE Real bracket(Mask lanes, const Mask& rough, const State& state, int i, const Real& direction,
+                                       const Real& lo, const Real& hi, const Real& value_lo, const Real& value_hi,
+                                       const Real& tolerance) {
     Real b = lo;
     Real a = hi;
     Real fb = value_lo;
@@ -555,21 +556,22 @@ class EventMonitor {
     return result;
   }
 
-  Real side_[size];       ///< sign of every root function; 0: not known yet
-  Real came_from_[size];  ///< the side at the begin of the last step
-  Real start_[size];      ///< root functions at the begin of the next step
-  Real scale_[size];      ///< their largest size in the last step
-  Real before_[size];     ///< root functions at the event, before its action
+  Real side_[size];   ///< sign of every root function; 0: not known yet
+  Real start_[size];  ///< root functions at the begin of the next step
+  CountOf<Real> occurrences_[size];
+  Real next_time_;       ///< the next scheduled time
+  Real previous_;        ///< time of the events before; infinite: none
+  Real crowded_;         ///< events in a row without progress in time
+  CountOf<Real> total_;  ///< events of the instance
+
+  // Of the last step only.
+  Real came_from_[size];  ///< the side at its begin
+  Real scale_[size];      ///< largest size of the root functions
   Real root_[size];       ///< where in the step each crosses first; positive: nowhere
   Real fired_[size];      ///< 1: occurs at `time_`
-  Real direction_[size];  ///< of the last occurrence; 0 for scheduled events
-  Real occurrences_[size];
-  Real schedule_[System::scheduled_size];
-  Real next_time_;  ///< the next scheduled time
-  Real time_;       ///< of the events found last
-  Real previous_;   ///< time of the events before; infinite: none
-  Real crowded_;    ///< events in a row without progress in time
-  Real total_;      ///< events of the instance
+  Real direction_[size];  ///< of a crossing; 0 for scheduled events
+  Real time_;             ///< of the events found
+  Real before_[size];     ///< root functions there, before the actions
 };
 
 }  // namespace manyfold

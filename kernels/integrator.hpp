@@ -47,10 +47,12 @@ class Integrator {
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
 
-  explicit MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options) : options_(options) {
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback)
+      : options_(options) {
+    method_.use(fallback);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
-    state_.t = t_end_ = state_.contraction = residual_norm_ = reached_ = Real(0.0);
+    state_.t = t_end_ = state_.contraction = Real(0.0);
     state_.h = state_.path.h = Real(1.0);
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
@@ -60,7 +62,7 @@ class Integrator {
 
   /// Makes instances ready: `lanes` comes with t, t_end, y and the parameters proper in p. All lanes of the pack at
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
-  static MANYFOLD_NOINLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
+  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
     System::start_discrete(lanes.y, lanes.p);
     InitialConditions<System, Real> conditions;
@@ -78,7 +80,7 @@ class Integrator {
   /// Puts instance `from` of `lanes` into lane `lane`.
   MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
     const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
-    const auto put = [&](Real& to, double value) { Lanes::set(to, lane, value); };
+    const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
     copy(t_end_, lanes.t_end);
     for (int i = 0; i < n; ++i) {
@@ -87,8 +89,6 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
     copy(status_, lanes.status);
-    copy(residual_norm_, lanes.residual_norm);
-    copy(reached_, lanes.t);
     const double t = Lanes::get(lanes.t, from);
     const double span = Lanes::get(lanes.t_end, from) - t;
     double h = options_.first_step > 0.0 ? options_.first_step : Lanes::get(lanes.first_step, from);
@@ -110,12 +110,18 @@ class Integrator {
     put(after_failure_, 1.0);
     put(failures_, 0.0);
     put(failure_, static_cast<double>(Status::step_too_small));
-    for (Real* counter : {&accepted_, &rejected_, &newton_failures_, &work_.newton_iterations, &work_.residuals,
-                          &work_.jacobians, &work_.factorizations, &work_.solves}) {
-      put(*counter, 0.0);
+    put(accepted_, 0.0);
+    put(rejected_, 0.0);
+    put(newton_failures_, 0.0);
+    put(work_.newton_iterations, 0.0);
+    put(work_.residuals, 0.0);
+    put(work_.jacobians, 0.0);
+    put(work_.factorizations, 0.0);
+    put(work_.solves, 0.0);
+    if constexpr (System::has_events) {
+      passage_.monitor.load(lane, lanes.events, from, t, span < 0.0 ? -1.0 : 1.0);
+      put(passage_.cut, largest_number);
     }
-    put(cut_, __builtin_inf());
-    if constexpr (System::has_events) events_.load(lane, lanes.events, from, t, span < 0.0 ? -1.0 : 1.0);
     // Nothing to do where the span is empty.
     if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
   }
@@ -132,9 +138,9 @@ class Integrator {
       const auto nearer = [&](const Real& time) {
         target = select(abs(time - begin) < abs(target - begin), time, target);
       };
-      nearer(events_.next_time());
-      nearer(cut_);
-      proposed_ = state_.h;
+      nearer(passage_.monitor.next_time());
+      nearer(passage_.cut);
+      passage_.proposed = state_.h;
     }
     // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
     const Real remaining = target - state_.t;
@@ -153,52 +159,53 @@ class Integrator {
     method_.commit(accepted, state_, h);
     state_.t = select(accepted, select(last, target, state_.t + h), state_.t);
     if constexpr (System::has_events) {
-      const Mask rough = (attempt.error > Real(error_of_exact_step)) & !is_finite(cut_) & !fixed;
-      const auto found = events_.find(accepted, rough, state_, begin);
-      struck_ = found.struck;
-      cut_ = select(accepted, select(found.again, found.cut, Real(__builtin_inf())), cut_);
+      const Mask was_cut = passage_.cut != Real(largest_number);
+      const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
+      const auto found = passage_.monitor.find(accepted, rough, state_, begin);
+      passage_.struck = found.struck;
+      passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
       if (any(found.again)) go_back(found.again, begin, before);
       accepted = accepted & !found.again;
     }
     choose_next_step(attempt, h, accepted, rejected, failed);
 
-    count_work(accepted_, accepted, Real(1.0));
-    count_work(rejected_, rejected, Real(1.0));
-    count_work(newton_failures_, failed, Real(1.0));
-    reached_ = select(accepted, state_.t, reached_);
-    Mask arrived = accepted & last & (target == t_end_);
+    count_work<Real>(accepted_, accepted, Real(1.0));
+    count_work<Real>(rejected_, rejected, Real(1.0));
+    count_work<Real>(newton_failures_, failed, Real(1.0));
+    Mask arrived = accepted & last;
     if constexpr (System::has_events) {
-      reached_ = select(struck_, events_.time(), reached_);
-      arrived = arrived & !struck_;
+      passage_.reached = select(passage_.struck, passage_.monitor.time(), state_.t);
+      passage_.residual_norm = Real(0.0);
+      arrived = arrived & (target == t_end_) & !passage_.struck;
     }
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
-    const Mask exhausted = live() & lanes & (accepted_ + rejected_ + newton_failures_ >= Real(options_.max_steps));
+    const Mask exhausted =
+        live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
     for (int i = 0; i < n; ++i) state_.weight[i] = select(accepted, weight(i), state_.weight[i]);
     return accepted;
   }
 
   /// Lanes with an event in the step just taken.
-  MANYFOLD_INLINE const Mask& struck() const { return struck_; }
-  MANYFOLD_INLINE const Events& events() const { return events_; }
+  MANYFOLD_INLINE const Mask& struck() const { return passage_.struck; }
+  MANYFOLD_INLINE const Events& events() const { return passage_.monitor; }
 
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
-  MANYFOLD_NOINLINE void enter_events() {
-    const Mask terminal = events_.enter(struck_, state_);
+  MANYFOLD_OUTLINE void enter_events() {
+    const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
     status_ = select(terminal, code(Status::terminated_by_event), status_);
   }
 
   /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an
   /// event in the same tick at once; the others keep what they have.
-  MANYFOLD_NOINLINE void leave_events() {
-    Mask lanes = struck_ & (status_ != code(Status::terminated_by_event));
+  MANYFOLD_OUTLINE void leave_events() {
+    Mask lanes = passage_.struck & (status_ != code(Status::terminated_by_event));
     if (!any(lanes)) return;
-    events_.act(lanes, state_);
+    passage_.monitor.act(lanes, state_);
     // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
     // for an event says nothing of the next.
-    Real h = abs(state_.h);
-    h = max(h, abs(proposed_));
+    Real h = max(abs(state_.h), abs(passage_.proposed));
     InitialConditions<System, Real> conditions;
     Real y[n];
     Real dy[n];
@@ -209,14 +216,14 @@ class Integrator {
     const auto point = conditions.solve(lanes, state_.t, Real(10.0) * h, y, dy, state_.p, options_.tolerances);
     const Mask failed = lanes & !point.consistent;
     status_ = select(failed, reason(point), status_);
-    residual_norm_ = select(failed, point.residual_norm, residual_norm_);
+    passage_.residual_norm = select(failed, point.residual_norm, Real(0.0));
     lanes = lanes & point.consistent;
     for (int i = 0; i < n; ++i) {
       state_.y[i] = select(lanes, y[i], state_.y[i]);
       state_.dy[i] = select(lanes, dy[i], state_.dy[i]);
     }
     const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
-    const Mask storm = events_.restart(lanes, state_, forward);
+    const Mask storm = passage_.monitor.restart(lanes, state_, forward);
     const Mask arrived = lanes & (state_.t == t_end_);
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
@@ -226,8 +233,21 @@ class Integrator {
   }
 
   /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
-  MANYFOLD_INLINE const Real& reached() const { return reached_; }
-  MANYFOLD_INLINE double residual_norm(int lane) const { return Lanes::get(residual_norm_, lane); }
+  MANYFOLD_INLINE const Real& reached() const {
+    if constexpr (System::has_events) {
+      return passage_.reached;
+    } else {
+      return state_.t;
+    }
+  }
+  /// Of F where no consistent conditions were found after an event; else 0.
+  MANYFOLD_INLINE double residual_norm(int lane) const {
+    if constexpr (System::has_events) {
+      return Lanes::get(passage_.residual_norm, lane);
+    } else {
+      return 0.0;
+    }
+  }
 
   /// Newton iterations of the pack since it was made.
   MANYFOLD_INLINE double newton_passes() const { return work_.newton_passes; }
@@ -246,7 +266,9 @@ class Integrator {
   }
 
   MANYFOLD_INLINE Counters counters(int lane) const {
-    const auto number = [lane](const Real& counter) { return static_cast<std::int64_t>(Lanes::get(counter, lane)); };
+    const auto number = [lane](const CountOf<Real>& counter) {
+      return static_cast<std::int64_t>(Lanes::get(counter, lane));
+    };
     Counters result;
     result.steps = number(accepted_);
     result.rejected = number(rejected_);
@@ -256,7 +278,7 @@ class Integrator {
     result.jacobians = number(work_.jacobians);
     result.factorizations = number(work_.factorizations);
     result.solves = number(work_.solves);
-    if constexpr (System::has_events) result.events = number(events_.total());
+    if constexpr (System::has_events) result.events = number(passage_.monitor.total());
     return result;
   }
 
@@ -270,6 +292,16 @@ class Integrator {
   static constexpr double error_of_exact_step = 1e-6;
   /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
   static constexpr double rate_to_keep = 1e-3;
+
+  /// What the lanes of a model with events have in addition.
+  struct Passage {
+    Events monitor;
+    Mask struck = Mask(false);
+    Real proposed = Real(1.0);        ///< step that would have been tried if no event had cut it
+    Real cut = Real(largest_number);  ///< where a step that is taken again ends, shortly after its event
+    Real reached;                     ///< by the last step
+    Real residual_norm;               ///< after the events of the last step
+  };
 
   static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
 
@@ -290,7 +322,7 @@ class Integrator {
     }
     return result;
   }
-  MANYFOLD_NOINLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
+  MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(state_.t, begin);
     put(state_.path.h, before.path.h);
@@ -359,7 +391,7 @@ class Integrator {
   }
 
   /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on.
-  MANYFOLD_NOINLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
+  MANYFOLD_OUTLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
     failures_ += select(rejected | failed, Real(1.0), Real(0.0));
     const Real reason = select(attempt.singular, code(Status::singular_jacobian),
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
@@ -381,15 +413,10 @@ class Integrator {
   Real after_failure_;  ///< 1: at the start, or the last attempt was not accepted
   Real failures_;       ///< attempts in a row that were not accepted
   Real failure_;        ///< status that the last failure would lead to
-  Real accepted_;
-  Real rejected_;
-  Real newton_failures_;
-  Real reached_;        ///< time up to which the solution is known
-  Real residual_norm_;  ///< where conditions are inconsistent, at the start or after an event
-  [[no_unique_address]] Events events_;
-  Mask struck_ = Mask(false);
-  Real proposed_ = Real(1.0);         ///< step that would have been tried if no event had cut it
-  Real cut_ = Real(__builtin_inf());  ///< where a step that is taken again ends, shortly after its event
+  CountOf<Real> accepted_;
+  CountOf<Real> rejected_;
+  CountOf<Real> newton_failures_;
+  [[no_unique_address]] typename Either<System::has_events, Passage, None>::type passage_;
 };
 
 }  // namespace manyfold

@@ -27,6 +27,12 @@ struct Assignment {
   double* first_event_times;  ///< [events of the model]; stays as it is for events that do not occur
 };
 
+/// Which variables are saved.
+struct SavedVariables {
+  const int* place;  ///< [variables of the model]: position among the saved ones; -1: not saved
+  int count;
+};
+
 /// The settings of all instances.
 struct KernelOptions {
   double rtol;
@@ -35,8 +41,7 @@ struct KernelOptions {
   double first_step;  ///< 0: chosen per instance
   double max_step;
   double fixed_step;  ///< > 0: constant steps without error test
-  const int* saved;   ///< indices of the saved variables
-  int saved_count;
+  SavedVariables saved;
 };
 
 /// How well the lanes were used.

@@ -58,8 +58,8 @@ class Linearisation {
       singular_ = (singular_ & !refactor) | (refactor & !good);
       factored_h_ = select(refactor, h, factored_h_);
     }
-    count_work(work.jacobians, outdated, Real(1.0));
-    count_work(work.factorizations, refactor, Real(1.0));
+    count_work<Real>(work.jacobians, outdated, Real(1.0));
+    count_work<Real>(work.factorizations, refactor, Real(1.0));
     return singular_ & live;
   }
 
@@ -106,7 +106,7 @@ class Linearisation {
 
   template <class Number>
   static MANYFOLD_INLINE Number as(const Real& x) {
-    if constexpr (__is_same(Number, Real)) {
+    if constexpr (is_same<Number, Real>) {
       return x;
     } else {
       return Number(x, Real(0.0));

@@ -137,17 +137,26 @@ class Collocation {
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
+  struct Fallback {
+    typename RealFactors::Fallback real;
+    typename ComplexFactors::Fallback complex[pairs > 0 ? pairs : 1];
+  };
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
   /// The tolerance given to the error test. The estimate is O(h^(s+1)), the error of the solution O(h^(2s-1)): with
   /// this power of the tolerance the error follows rtol. (RADAU5 takes 0.1 rtol^(2/3), with which the error falls more
   /// slowly than rtol: measured on the pendulum, by a factor of 30 from 1e-4 to 1e-8.)
-  static double internal_rtol(double rtol) { return 0.4 * std::pow(rtol, (s + 1.0) / (2.0 * s - 1.0)); }
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return 0.4 * pow(rtol, (s + 1.0) / (2.0 * s - 1.0)); }
 
   /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
   /// code for the lower bound.
-  static double newton_tolerance(double internal_rtol) {
-    return std::fmax(std::fmin(0.03, std::sqrt(internal_rtol)), 1e-14 / internal_rtol);
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(min(0.03, sqrt(internal_rtol)), 1e-14 / internal_rtol);
+  }
+
+  MANYFOLD_INLINE void use(Fallback& fallback) {
+    real_factors_.use(fallback.real);
+    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair]); });
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
@@ -212,9 +221,9 @@ class Collocation {
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
 
     work.newton_passes += newton.passes;
-    count_work(work.newton_iterations, live, newton.iterations);
-    count_work(work.residuals, live, Real(double(s)) * newton.iterations);
-    count_work(work.solves, live, newton.iterations);
+    count_work<Real>(work.newton_iterations, live, newton.iterations);
+    count_work<Real>(work.residuals, live, Real(double(s)) * newton.iterations);
+    count_work<Real>(work.solves, live, newton.iterations);
     return result;
   }
 
@@ -255,9 +264,10 @@ class Collocation {
   static MANYFOLD_INLINE void transform(const Real (&x)[s][n], Real (&y)[s][n]) {
     for (int k = 0; k < n; ++k) {
       static_for<s>([&](auto i) {
+        constexpr int row = i;
         Real sum(0.0);
         static_for<s>([&](auto j) {
-          constexpr double factor = inverted ? Tableau::T_inverse[i][j] : Tableau::T[i][j];
+          constexpr double factor = inverted ? Tableau::T_inverse[row][j] : Tableau::T[row][j];
           if constexpr (factor != 0.0) sum += Real(factor) * x[j][k];
         });
         y[i][k] = sum;
@@ -313,8 +323,8 @@ class Collocation {
       error.norm = select(again, estimate(shifted).norm, error.norm);
     }
     const Real calls = select(again, Real(2.0), Real(1.0));
-    count_work(work.residuals, converged, calls);
-    count_work(work.solves, converged, calls);
+    count_work<Real>(work.residuals, converged, calls);
+    count_work<Real>(work.solves, converged, calls);
     return error.norm;
   }
 

@@ -32,21 +32,21 @@ struct StepAttempt {
   Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
 };
 
-/// Work of the lanes, counted as numbers of the lane type.
+/// Work of the lanes.
 template <class Real>
 struct WorkCounters {
-  Real newton_iterations;
-  Real residuals;
-  Real jacobians;
-  Real factorizations;
-  Real solves;
+  CountOf<Real> newton_iterations;
+  CountOf<Real> residuals;
+  CountOf<Real> jacobians;
+  CountOf<Real> factorizations;
+  CountOf<Real> solves;
   double newton_passes;  ///< of the pack, for the utilisation of its lanes
 };
 
 /// Adds `amount` in the lanes of `mask`.
 template <class Real>
-MANYFOLD_INLINE void count_work(Real& counter, const MaskOf<Real>& mask, const Real& amount) {
-  counter += select(mask, amount, Real(0.0));
+MANYFOLD_INLINE void count_work(CountOf<Real>& counter, const MaskOf<Real>& mask, const Real& amount) {
+  counter += static_cast<CountOf<Real>>(select(mask, amount, Real(0.0)));
 }
 
 }  // namespace manyfold

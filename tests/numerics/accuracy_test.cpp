@@ -3,6 +3,7 @@
 
 #include "host/compiler/catalog.hpp"
 #include "tests/support/ensembles.hpp"
+#include "tests/support/error_scales.hpp"
 
 namespace manyfold {
 namespace {
@@ -20,24 +21,6 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-/// Components that are small beside the others count relative to this: the tolerance does not ask for more.
-std::vector<double> scales(const std::string& model, std::size_t n) {
-  if (model == "robertson") return {1.0, 1e-4, 1.0};
-  if (model == "rlc_index0") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
-  if (model == "rlc_index1") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
-  if (model == "das1") return {5, 5, 5, 5, 17, 3.5, 54, 71};
-  if (model == "transistor_amplifier") return std::vector<double>(n, 6.0);
-  if (model == "das2") return {100, 1, 2, 300, 1, 20, 20, 100, 100, 200};
-  if (model == "thermostat") return {20};
-  if (model == "rectifier") return {10, 1, 10};
-  return std::vector<double>(n, 1.0);
-}
-
-/// The multiple of rtol that the error may have: 30, and 100 for the pendulum, whose constraint drifts.
-double allowance(const std::string& model) {
-  return model == "pendulum" ? 100.0 : 30.0;
-}
-
 class Accuracy : public testing::TestWithParam<Case> {
  protected:
   test::Ensemble ensemble_at(double rtol) {
@@ -45,7 +28,7 @@ class Accuracy : public testing::TestWithParam<Case> {
     ensemble.loaded = &test::kernel_of(GetParam().model, GetParam().method);
     ensemble.t_begin = ensemble.loaded->model.t_begin;
     ensemble.rtol = rtol;
-    for (const double scale : scales(GetParam().model, ensemble.variable_count()))
+    for (const double scale : test::error_scales(GetParam().model, ensemble.variable_count()))
       ensemble.atol.push_back(rtol * scale);
     return ensemble;
   }
@@ -55,7 +38,7 @@ TEST_P(Accuracy, ErrorOfTheNominalInstanceFollowsTheTolerance) {
   std::ifstream file(test::source_folder() + "/problems/" + GetParam().model + "/reference.json");
   const auto reference = nlohmann::json::parse(file);
   const auto exact = reference["values"].get<std::vector<double>>();
-  const auto scale = scales(GetParam().model, exact.size());
+  const auto scale = test::error_scales(GetParam().model, exact.size());
   double first = std::numeric_limits<double>::infinity();
   double last = first;
   for (const double rtol : {1e-4, 1e-6, 1e-8}) {
@@ -73,7 +56,7 @@ TEST_P(Accuracy, ErrorOfTheNominalInstanceFollowsTheTolerance) {
               << ", " << result.outcomes[0].counters.steps << " steps, " << result.outcomes[0].counters.rejected
               << " rejected, " << result.outcomes[0].counters.newton_failures << " Newton failures, "
               << result.outcomes[0].counters.residuals << " residuals\n";
-    EXPECT_LE(error, allowance(GetParam().model) * rtol) << "at rtol " << rtol;
+    EXPECT_LE(error, test::error_allowance(GetParam().model) * rtol) << "at rtol " << rtol;
     if (rtol == 1e-4) first = error;
 
     last = error;
@@ -100,7 +83,7 @@ TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
   tight.threads = 2;
   const test::Results reference = tight.solve();
   const std::size_t n = tight.variable_count();
-  const auto scale = scales(GetParam().model, n);
+  const auto scale = test::error_scales(GetParam().model, n);
   for (const double rtol : {1e-4, 1e-6, 1e-8}) {
     test::Ensemble ensemble = ensemble_at(rtol);
     ensemble.t_end = tight.t_end;

@@ -49,10 +49,11 @@ class Memory : public ResultSink {
     for (std::int64_t i = 0; i < chunk.count; ++i) {
       const auto log = chunk.event_log(i);
       results.events.emplace_back(log.begin(), log.end());
+      std::vector<double>& numbers = results.event_values.emplace_back();
       if (chunk.event_capacity == 0) continue;
       const auto row = std::ssize(chunk.event_values) / std::ssize(chunk.events);
       const auto values = chunk.event_values.begin() + i * chunk.event_capacity * row;
-      results.event_values.emplace_back(values, values + std::ssize(log) * row);
+      numbers.assign(values, values + std::ssize(log) * row);
     }
   }
   Results results;
@@ -71,6 +72,9 @@ struct Ensemble {
   double fixed_step = 0.0;
   double max_steps = 1e6;
   int event_log = 64;
+  const DeviceBackend* devices = nullptr;  ///< not null: integrated there, with the kernel of `device_request`
+  KernelRequest device_request;
+  double device_memory = 0.0;
 
   std::size_t parameter_count() const { return loaded->model.parameters.size(); }
   std::size_t variable_count() const { return loaded->model.variables.size(); }
@@ -117,7 +121,14 @@ struct Ensemble {
 
   Results solve(RunSummary* summary = nullptr) const {
     Memory memory;
-    const RunSummary result = run_ensemble(request(), memory);
+    EnsembleRun run = request();
+    std::unique_ptr<DeviceProgram> program;
+    if (devices != nullptr) {
+      const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory, event_log};
+      program = devices->load(device_source(device_request), demand);
+      run.device = program.get();
+    }
+    const RunSummary result = run_ensemble(run, memory);
     if (summary != nullptr) *summary = result;
     return memory.results;
   }

@@ -39,14 +39,16 @@ class Integrator {
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
-  using Initial = InitialLanes<System, Real>;
+  using Initial = InitialLanes<Alone<System>, Real>;
+  using Team = TeamOf<System>;
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
 
-  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback)
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback,
+                             const Team& team = {})
       : options_(options) {
-    method_.use(fallback);
+    method_.use(fallback, team);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
@@ -61,7 +63,7 @@ class Integrator {
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
   static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
-    InitialConditions<System, Real> conditions;
+    InitialConditions<Alone<System>, Real> conditions;
     const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;

@@ -33,7 +33,9 @@ struct TeamOfSystem {
   using type = OneThread;
 };
 template <class System>
-  requires requires { typename System::Team; }
+requires requires {
+  typename System::Team;
+}
 struct TeamOfSystem<System> {
   using type = typename System::Team;
 };

@@ -55,8 +55,7 @@ struct TiledSystem {
   using type = typename TiledSystem<System, threads_per_instance<System>()>::type;
 };
 template <class System, int size>
-  requires(size > 1)
-struct TiledSystem<System, size> {
+requires(size > 1) struct TiledSystem<System, size> {
   using type = SharedSystem<System, Tile<size>>;
 };
 template <class System>

@@ -3,111 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <thread>
 
-#include "kernels/cuda/fused.hpp"
-#include "kernels/kernel.hpp"
-#include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/robertson/robertson.hpp"
-#include "problems/transistor_amplifier/transistor_amplifier.hpp"
-#include "tests/support/ensembles.hpp"
-#include "tests/support/thread_team.hpp"
+#include "tests/support/device_batch.hpp"
 
 namespace manyfold {
 namespace {
 
-struct BatchResult {
-  std::vector<double> values;      ///< [instances][times][variables]
-  std::vector<double> end_states;  ///< [instances][2][variables]
-  std::vector<InstanceOutcome> outcomes;
-  Utilisation utilisation;
-};
-
-/// Integrates the instances of `ensemble` as a device does, with `threads` threads or, if `Method` is for one, teams.
-template <class Method>
-BatchResult integrate_as_device(const test::Ensemble& ensemble, int threads, bool cancelled = false) {
-  using Team = TeamOf<typename Method::System>;
-  using System = typename Method::System;
-  const EnsembleRun run = ensemble.request();
-  const auto count = static_cast<std::size_t>(run.instances);
-  const auto times = static_cast<std::size_t>(run.time_count);
-  constexpr auto n = static_cast<std::size_t>(System::n);
-  std::vector<double> parameters(count * System::parameters);
-  std::vector<double> initial(count * n);
-  std::vector<double> t_span(count * 2);
-  std::vector<double> output_times(count * times);
-  BatchResult result;
-  result.values.assign(count * times * n, std::nan(""));
-  result.end_states.assign(count * 2 * n, std::nan(""));
-  result.outcomes.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    double* p = parameters.data() + i * System::parameters;
-    run.fill_instance(static_cast<std::int64_t>(i), p, initial.data() + i * n, t_span.data() + 2 * i);
-    run.kernel->initial_values(p, initial.data() + i * n);
-    run.fill_times(t_span[2 * i], t_span[2 * i + 1], output_times.data() + i * times);
-  }
-  std::vector<int> place(n);
-  for (std::size_t i = 0; i < n; ++i) place[i] = static_cast<int>(i);
-  const KernelOptions options{run.options.rtol,
-                              run.options.atol.data(),
-                              static_cast<double>(run.options.max_steps),
-                              0.0,
-                              run.options.max_step,
-                              0.0,
-                              {place.data(), System::n}};
-  const auto settings = integrator_options<Method>(options);
-  std::vector<typename Integrator<Method>::Initial> ready(count);
-  int next = 0;
-  const int stop = cancelled ? 1 : 0;
-  DeviceBatch batch{};
-  batch.first = 0;
-  batch.count = static_cast<int>(count);
-  batch.parameters = parameters.data();
-  batch.initial = initial.data();
-  batch.t_span = t_span.data();
-  batch.times = output_times.data();
-  batch.time_count = run.time_count;
-  batch.values = result.values.data();
-  batch.end_states = result.end_states.data();
-  batch.outcomes = result.outcomes.data();
-  batch.saved = options.saved;
-  batch.ready = ready.data();
-  batch.options = &settings;
-  batch.next = &next;
-  batch.cancelled = &stop;
-  for (int i = 0; i < batch.count; ++i) initialize_instance<Method>(batch, i);
-  std::vector<Utilisation> used(static_cast<std::size_t>(threads));
-  std::vector<typename Method::Fallback> workspaces(static_cast<std::size_t>(threads));
-  if constexpr (Team::size > 1) {
-    test::run_teams<Team::size>(threads, [&](int k, const Team& team) {
-      Utilisation mine;
-      const auto at = static_cast<std::size_t>(k);
-      integrate_instances<Method>(batch, workspaces[at], team, mine);
-      if (leads(team)) used[at] = mine;
-    });
-  } else {
-    std::vector<std::jthread> workers;
-    for (std::size_t k = 0; k < used.size(); ++k) {
-      workers.emplace_back([&, k] { integrate_instances<Method>(batch, workspaces[k], {}, used[k]); });
-    }
-  }
-  for (const Utilisation& mine : used) result.utilisation.lane_ticks += mine.lane_ticks;
-  return result;
-}
-
-template <class Model>
-test::Ensemble scalar_ensemble(LoadedKernel& loaded, std::size_t count) {
-  loaded.kernel = &kernel<Model, Radau5, double>();
-  describe_model<Model>(loaded.model);
-  test::Ensemble ensemble;
-  ensemble.loaded = &loaded;
-  ensemble.repeat_defaults(count);
-  test::Uniform uniform(7);
-  // By up to 0.9 %, so that a current gain of 0.99 stays below one.
-  for (double& p : ensemble.parameters) p *= 0.991 + 0.018 * uniform();
-  return ensemble;
-}
+using test::BatchResult;
+using test::integrate_as_device;
+using test::scalar_ensemble;
 
 void expect_same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -147,54 +53,6 @@ TEST(DeviceThreads, IntegrateTheEsdirkAndLeaveTheEndState) {
   for (std::size_t i = 0; i < device.outcomes.size(); ++i) {
     for (std::size_t k = 0; k < 5; ++k) EXPECT_EQ(device.end_states[i * 10 + k], expected.values[i * 5 + k]);
   }
-}
-
-/// A team factorises the full matrix with row exchanges, a lane that works alone the pattern with fixed pivots:
-/// rounding differs, and with it at times the number of Newton iterations; results agree to the tolerance.
-template <class Model, template <class, class> class Method, int threads>
-void expect_a_team_agrees(std::size_t count, double t_end, double scale) {
-  using Team = test::ThreadTeam<threads>;
-  LoadedKernel loaded;
-  test::Ensemble ensemble = scalar_ensemble<Model>(loaded, count);
-  loaded.kernel = &kernel<Model, Method, double>();
-  ensemble.t_end = t_end;
-  ensemble.times = {0.5 * t_end, t_end};
-  const test::Results expected = ensemble.solve();
-  const BatchResult team = integrate_as_device<Method<SharedSystem<System<Model>, Team>, double>>(ensemble, 2);
-  ASSERT_EQ(team.values.size(), expected.values.size());
-  for (std::size_t i = 0; i < team.values.size(); ++i) {
-    ASSERT_NEAR(team.values[i], expected.values[i], 1e-6 * (scale + std::abs(expected.values[i]))) << i;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    EXPECT_EQ(team.outcomes[i].status, Status::success);
-    EXPECT_NEAR(static_cast<double>(team.outcomes[i].counters.steps),
-                static_cast<double>(expected.outcomes[i].counters.steps),
-                0.02 * static_cast<double>(expected.outcomes[i].counters.steps) + 1.0);
-  }
-}
-
-TEST(DeviceTeams, AgreeWithALaneThatWorksAlone) {
-  expect_a_team_agrees<Pendulum, Radau5, 2>(6, 2.0, 1.0);
-  expect_a_team_agrees<Pendulum, Esdirk54, 4>(6, 2.0, 1.0);
-  expect_a_team_agrees<TransistorAmplifier, Radau5, 4>(2, 0.01, 6.0);
-  expect_a_team_agrees<Diffusion<12>, Radau5, 4>(3, 0.05, 1.0);
-}
-
-TEST(DeviceTeams, TakeEveryInstanceOnce) {
-  using Team = test::ThreadTeam<2>;
-  LoadedKernel loaded;
-  test::Ensemble ensemble = scalar_ensemble<Robertson>(loaded, 16);
-  ensemble.t_end = 100.0;
-  const auto one = integrate_as_device<Radau5<SharedSystem<System<Robertson>, Team>, double>>(ensemble, 1);
-  const auto three = integrate_as_device<Radau5<SharedSystem<System<Robertson>, Team>, double>>(ensemble, 3);
-  expect_same_bits(three.values, one.values);
-  double steps = 0.0;
-  for (const InstanceOutcome& outcome : three.outcomes) {
-    EXPECT_EQ(outcome.status, Status::success);
-    const Counters& c = outcome.counters;
-    steps += static_cast<double>(c.steps + c.rejected + c.newton_failures);
-  }
-  EXPECT_EQ(three.utilisation.lane_ticks, steps);
 }
 
 TEST(DeviceThreads, AFailedInstanceHasItsStatusAndDisturbsNoOther) {

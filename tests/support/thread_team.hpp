@@ -58,9 +58,8 @@ void run_teams(int teams, auto&& body) {
   std::vector<typename ThreadTeam<size>::Meeting> meetings(static_cast<std::size_t>(teams));
   std::vector<std::jthread> threads;
   for (int k = 0; k < teams * size; ++k) {
-    threads.emplace_back([&, k] {
-      body(k / size, ThreadTeam<size>(meetings[static_cast<std::size_t>(k / size)], k % size));
-    });
+    threads.emplace_back(
+        [&, k] { body(k / size, ThreadTeam<size>(meetings[static_cast<std::size_t>(k / size)], k % size)); });
   }
 }
 

@@ -38,6 +38,7 @@ struct ReadyInstance {
 ///                                           that there are none at the moment
 ///   void store(assignment, outcome)
 ///   bool cancelled()
+///   Team team()                             the threads that integrate an instance together
 ///   void cancel_ready()                     stores what waits and will not be integrated
 template <class Method, class Supply>
 class LaneDriver {
@@ -51,7 +52,7 @@ class LaneDriver {
 
   MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
                              typename Method::Fallback& fallback)
-      : saved_(saved), supply_(supply), integrator_(options, fallback) {}
+      : saved_(saved), supply_(supply), integrator_(options, fallback, supply.team()) {}
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {
@@ -109,7 +110,7 @@ class LaneDriver {
     while (next < assignment.time_count) {
       const double time = assignment.times[next];
       if (forward ? time > assignment.t_begin : time < assignment.t_begin) break;
-      if (time == assignment.t_begin) {
+      if (time == assignment.t_begin && leads(supply_.team())) {
         for_each_index<n>([&](auto i) {
           const int place = saved_.place[i];
           if (place >= 0) assignment.values[next * saved_.count + place] = Lanes::get(integrator_.y(i), lane);
@@ -138,7 +139,7 @@ class LaneDriver {
       // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
       for_each_index<n>([&](auto i) {
         const int place = saved_.place[i];
-        if (place < 0) return;
+        if (place < 0 || !leads(supply_.team())) return;
         const Real value = integrator_.dense(i, output_time_);
         for (int lane = 0; lane < width; ++lane) {
           if (!Lanes::test(lanes, lane)) continue;
@@ -163,6 +164,7 @@ class LaneDriver {
   /// Writes the events that occur, with the values before their actions, as far as there is room.
   MANYFOLD_INLINE void log_events(const Mask& struck) {
     const auto& events = integrator_.events();
+    const bool writes = leads(supply_.team());
     for (int lane = 0; lane < width; ++lane) {
       if (!Lanes::test(struck, lane)) continue;
       const Assignment& assignment = assignment_[lane];
@@ -172,16 +174,19 @@ class LaneDriver {
         if (!events.fired(event, lane)) continue;
         last_event_[lane] = event;
         double& first = assignment.first_event_times[event];
-        if (first != first) first = time;
+        if (writes && first != first) first = time;
         if (logged_[lane] == assignment.event_capacity) continue;
-        assignment.events[logged_[lane]] = {time, event, events.direction(event, lane)};
-        write_values(lane, logged_[lane], 0);
+        if (writes) {
+          assignment.events[logged_[lane]] = {time, event, events.direction(event, lane)};
+          write_values(lane, logged_[lane], 0);
+        }
         ++logged_[lane];
       }
     }
   }
 
   MANYFOLD_INLINE void log_values_after(const Mask& struck) {
+    if (!leads(supply_.team())) return;
     for (int lane = 0; lane < width; ++lane) {
       if (!Lanes::test(struck, lane)) continue;
       for (int k = logged_before_[lane]; k < logged_[lane]; ++k) write_values(lane, k, 1);
@@ -208,7 +213,7 @@ class LaneDriver {
     outcome.counters = integrator_.counters(lane);
     if constexpr (System::has_events) outcome.last_event = last_event_[lane];
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
-    if (assignment.end_state != nullptr) {
+    if (assignment.end_state != nullptr && leads(supply_.team())) {
       for_each_index<n>([&](auto i) {
         assignment.end_state[i] = Lanes::get(integrator_.y(i), lane);
         assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);

@@ -41,15 +41,17 @@ class Integrator {
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
-  using Initial = InitialLanes<System, Real>;
-  using Events = EventMonitor<System, Real, State>;
+  using Initial = InitialLanes<Alone<System>, Real>;
+  using Team = TeamOf<System>;
+  using Events = EventMonitor<Alone<System>, Real, State>;
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
 
-  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback)
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback,
+                             const Team& team = {})
       : options_(options) {
-    method_.use(fallback);
+    method_.use(fallback, team);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
@@ -65,7 +67,7 @@ class Integrator {
   static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
     System::start_discrete(lanes.y, lanes.p);
-    InitialConditions<System, Real> conditions;
+    InitialConditions<Alone<System>, Real> conditions;
     const auto point =
         conditions.solve(Mask(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
@@ -206,7 +208,7 @@ class Integrator {
     // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
     // for an event says nothing of the next.
     Real h = max(abs(state_.h), abs(passage_.proposed));
-    InitialConditions<System, Real> conditions;
+    InitialConditions<Alone<System>, Real> conditions;
     Real y[n];
     Real dy[n];
     for (int i = 0; i < n; ++i) {

@@ -137,7 +137,9 @@ class Collocation {
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
+  using Team = TeamOf<System>;
   struct Fallback {
+    typename Matrices::Workspace matrices;
     typename RealFactors::Fallback real;
     typename ComplexFactors::Fallback complex[pairs > 0 ? pairs : 1];
   };
@@ -154,9 +156,10 @@ class Collocation {
     return max(min(0.03, sqrt(internal_rtol)), 1e-14 / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback) {
-    real_factors_.use(fallback.real);
-    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair]); });
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    real_factors_.use(fallback.real, team);
+    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair], team); });
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).

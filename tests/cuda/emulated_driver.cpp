@@ -3,9 +3,11 @@
 // the device itself is then real: batches, streams, copies, cancellation, errors.
 //
 // MANYFOLD_EMULATED_PROBLEM names the problem of the modules that are loaded; without it, robertson.
+// MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does.
 #include <cuda.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -16,16 +18,20 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/thread_per_instance.hpp"
+#include "kernels/cuda/fused.hpp"
 #include "kernels/methods/radau.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
+#include "tests/support/thread_team.hpp"
 
 namespace {
 
-constexpr int block_size = 4;
+using Team = manyfold::test::ThreadTeam<2>;
+constexpr int block_size = 32;
+constexpr int concurrent = 8;  ///< threads that a launch has at most
 constexpr int multiprocessors = 2;
+constexpr int shared_memory_of_block = 8192;
 
 }  // namespace
 
@@ -88,10 +94,12 @@ struct CUstream_st {
   std::thread worker_;
 };
 
+struct CUmod_st;
 using MakeTask = std::function<void()> (*)(std::string_view function, int threads, void** arguments);
 
 // A function of a module, known by its name.
 struct CUfunc_st {
+  const CUmod_st* module;
   std::string_view name;
   MakeTask make_task;
 };
@@ -99,6 +107,7 @@ struct CUfunc_st {
 // The module of one problem.
 struct CUmod_st {
   std::string_view problem;
+  std::size_t team_workspace;  ///< bytes of shared memory that a team needs
   CUfunc_st functions[4];
 };
 
@@ -113,12 +122,26 @@ void add_utilisation(manyfold::Utilisation& total, const manyfold::Utilisation& 
   total.iterations += mine.iterations;
 }
 
+bool teams() {
+  const char* wish = std::getenv("MANYFOLD_EMULATED_TILE");
+  return wish != nullptr && std::string_view(wish) == "1";
+}
+
+template <class Problem>
+using MethodFor = manyfold::Radau5<manyfold::System<Problem>, double>;
+template <class Problem>
+using TeamMethodFor = manyfold::Radau5<manyfold::SharedSystem<manyfold::System<Problem>, Team>, double>;
+
 template <class Problem>
 std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
-  using Method = manyfold::Radau5<manyfold::System<Problem>, double>;
+  using Method = MethodFor<Problem>;
+  using TeamMethod = TeamMethodFor<Problem>;
   if (name == "manyfold_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
-    return [=] { *layout = manyfold::device_layout<Method>(block_size); };
+    return [=] {
+      *layout = teams() ? manyfold::device_layout<TeamMethod>(block_size, false)
+                        : manyfold::device_layout<Method>(block_size, false);
+    };
   }
   if (name == "manyfold_prepare") {
     const auto options = *static_cast<manyfold::KernelOptions*>(arguments[0]);
@@ -131,12 +154,24 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
       for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i);
     };
   }
+  if (teams()) {
+    return [=] {
+      const int count = std::min(threads, concurrent) / Team::size;
+      std::vector<typename TeamMethod::Fallback> shared(static_cast<std::size_t>(count));
+      manyfold::test::run_teams<Team::size>(count, [&](int k, const Team& team) {
+        manyfold::Utilisation mine;
+        manyfold::integrate_instances<TeamMethod>(batch, shared[static_cast<std::size_t>(k)], team, mine);
+        if (manyfold::leads(team)) add_utilisation(*batch.utilisation, mine);
+      });
+    };
+  }
   return [=] {
     std::vector<std::jthread> workers;
-    for (int k = 0; k < threads; ++k) {
+    for (int k = 0; k < std::min(threads, concurrent); ++k) {
       workers.emplace_back([&batch] {
         manyfold::Utilisation mine;
-        manyfold::integrate_instances<Method>(batch, mine);
+        typename Method::Fallback fallback;
+        manyfold::integrate_instances<Method>(batch, fallback, {}, mine);
         add_utilisation(*batch.utilisation, mine);
       });
     }
@@ -144,14 +179,15 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
 }
 
 template <class Problem>
-constexpr CUmod_st module_of() {
-  return {Problem::name,
-          {{"manyfold_layout", &kernel_task<Problem>},
-           {"manyfold_prepare", &kernel_task<Problem>},
-           {"manyfold_initialize", &kernel_task<Problem>},
-           {"manyfold_integrate", &kernel_task<Problem>}}};
+CUmod_st* module_of() {
+  static CUmod_st module = {Problem::name,
+                            sizeof(typename TeamMethodFor<Problem>::Fallback),
+                            {{&module, "manyfold_layout", &kernel_task<Problem>},
+                             {&module, "manyfold_prepare", &kernel_task<Problem>},
+                             {&module, "manyfold_initialize", &kernel_task<Problem>},
+                             {&module, "manyfold_integrate", &kernel_task<Problem>}}};
+  return &module;
 }
-CUmod_st modules[] = {module_of<Robertson>(), module_of<Rectifier>(), module_of<Das2>()};
 
 bool launches_fail() {
   const char* wish = std::getenv("MANYFOLD_EMULATED_FAILURE");
@@ -185,9 +221,10 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
-                                                                       : multiprocessors;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
+           : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? shared_memory_of_block
+                                                                                : multiprocessors;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
@@ -210,9 +247,9 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
   const char* wish = std::getenv("MANYFOLD_EMULATED_PROBLEM");
-  for (CUmod_st& candidate : modules) {
-    if (candidate.problem != (wish != nullptr ? wish : "robertson")) continue;
-    *module = &candidate;
+  for (CUmod_st* candidate : {module_of<Robertson>(), module_of<Rectifier>(), module_of<Das2>()}) {
+    if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;
+    *module = candidate;
     return CUDA_SUCCESS;
   }
   return CUDA_ERROR_NOT_FOUND;
@@ -271,13 +308,20 @@ CUresult cuStreamQuery(CUstream stream) {
   return stream->query();
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
-                        unsigned, CUstream stream, void** arguments, void**) {
+                        unsigned shared_memory, CUstream stream, void** arguments, void**) {
+  if (function->name == "manyfold_integrate" && teams() &&
+      shared_memory != block / Team::size * function->module->team_workspace) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (function->name == "manyfold_integrate" && launches_fail()) {
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
   }
   stream->add(function->make_task(function->name, static_cast<int>(grid * block), arguments));
   return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int bytes) {
+  return bytes <= shared_memory_of_block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
   *blocks = 1;

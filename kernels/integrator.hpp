@@ -39,7 +39,9 @@ class Integrator {
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
-  using Initial = InitialLanes<Alone<System>, Real>;
+  /// Initial points are found in double precision, whatever follows.
+  using InitialReal = typename LaneTraits<Real>::Double;
+  using Initial = InitialLanes<Alone<System>, InitialReal>;
   using Team = TeamOf<System>;
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
@@ -63,20 +65,22 @@ class Integrator {
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
   static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
-    InitialConditions<Alone<System>, Real> conditions;
+    InitialConditions<Alone<System>, InitialReal> conditions;
     const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
-    lanes.status =
-        select(point.consistent, Real(running),
-               select(point.singular, code(Status::singular_jacobian), code(Status::inconsistent_initial_conditions)));
+    lanes.status = select(point.consistent, InitialReal(running),
+                          select(point.singular, InitialReal(static_cast<double>(Status::singular_jacobian)),
+                                 InitialReal(static_cast<double>(Status::inconsistent_initial_conditions))));
   }
 
   /// Puts instance `from` of `lanes` into lane `lane`.
   MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
-    const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
+    using From = LaneTraits<InitialReal>;
+    const auto copy = [&](Real& to, const InitialReal& value) { Lanes::set(to, lane, From::get(value, from)); };
     const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
+    put(t_rest_, 0.0);
     copy(t_end_, lanes.t_end);
     for (int i = 0; i < n; ++i) {
       copy(state_.y[i], lanes.y[i]);
@@ -84,9 +88,9 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
     copy(status_, lanes.status);
-    const double t = Lanes::get(lanes.t, from);
-    const double span = Lanes::get(lanes.t_end, from) - t;
-    double h = options_.first_step > 0.0 ? options_.first_step : Lanes::get(lanes.first_step, from);
+    const double t = From::get(lanes.t, from);
+    const double span = From::get(lanes.t_end, from) - t;
+    double h = options_.first_step > 0.0 ? options_.first_step : From::get(lanes.first_step, from);
     if (options_.fixed_step > 0.0) h = options_.fixed_step;
     h = min(h, options_.max_step);
     if (span < 0.0) h = -h;
@@ -94,10 +98,10 @@ class Integrator {
     put(state_.contraction, 1.0);
     put(state_.path.h, h);
     for (int i = 0; i < n; ++i) {
-      put(state_.path.coefficient[0][i], h * Lanes::get(lanes.dy[i], from));
+      put(state_.path.coefficient[0][i], h * From::get(lanes.dy[i], from));
       for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], 0.0);
       put(state_.weight[i],
-          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(Lanes::get(lanes.y[i], from))));
+          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
     }
     put(history_.h, 0.0);
     put(history_.error, 1.0);
@@ -123,7 +127,8 @@ class Integrator {
   MANYFOLD_INLINE Mask tick() {
     const Mask lanes = live();
     // The last step is stretched by up to one percent rather than leave a crumb.
-    const Real remaining = t_end_ - state_.t;
+    Real remaining = t_end_ - state_.t;
+    if constexpr (coarse_time) remaining -= t_rest_;
     const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
     const Real h = select(last, remaining, state_.h);
 
@@ -136,7 +141,7 @@ class Integrator {
     const Mask failed = lanes & !attempt.converged;
 
     method_.commit(accepted, state_, h);
-    state_.t = select(accepted, select(last, t_end_, state_.t + h), state_.t);
+    advance_time(accepted, last, h);
     choose_next_step(attempt, h, accepted, rejected, failed);
 
     count_work<Real>(accepted_, accepted, Real(1.0));
@@ -196,7 +201,24 @@ class Integrator {
   /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
   static constexpr double rate_to_keep = 1e-3;
 
+  /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
+  static constexpr bool coarse_time = epsilon<Real> > 1e-10;
+
   static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
+  /// t := t + h, or t_end where the step is the last. Knuth's sum of two numbers and its error; The Art of Computer
+  /// Programming, vol. 2, section 4.2.2, theorem B.
+  MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& h) {
+    Real step = h;
+    if constexpr (coarse_time) step += t_rest_;
+    const Real sum = state_.t + step;
+    if constexpr (coarse_time) {
+      const Real added = sum - state_.t;
+      const Real error = (state_.t - (sum - added)) + (step - added);
+      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
+    }
+    state_.t = select(accepted, select(last, t_end_, sum), state_.t);
+  }
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                         const Mask& rejected, const Mask& failed) {
@@ -235,7 +257,8 @@ class Integrator {
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
     failure_ = select(failed, reason, select(rejected, code(Status::step_too_small), failure_));
     // Ten units in the last place of t: below, t + h is hardly a later time.
-    const Real smallest = abs(state_.t) * Real(2.2e-15);
+    constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
+    const Real smallest = abs(state_.t) * Real(10.0 * resolution);
     const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
     status_ = select(hopeless & live(), failure_, status_);
   }
@@ -245,6 +268,7 @@ class Integrator {
   State state_;
   StepHistory<Real> history_;
   WorkCounters<Real> work_;
+  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only with `coarse_time`
   Real t_end_;
   Real status_;
   Real stale_;          ///< 1: the Jacobian must be evaluated before the next attempt

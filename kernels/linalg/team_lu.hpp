@@ -10,8 +10,6 @@ namespace manyfold {
 template <class Number, int n, class Team>
 class TeamLU {
  public:
-  using Real = typename LaneOf<Number>::type;
-
   /// An odd stride, so that the threads' rows begin in different banks of a GPU's shared memory.
   static constexpr int stride = n | 1;
 
@@ -52,8 +50,8 @@ class TeamLU {
         }
       });
       team_.largest(best, pivot);
-      // Below n rounding errors of a matrix of size one, what is left is noise.
-      if (!(best > 0.5 * n * epsilon<Real>) || !is_finite(best)) return false;
+      // As in PivotedLU.
+      if (!(best > n * 1e-16) || !is_finite(best)) return false;
       for_own_rows([&](int r, int i) {
         if (i != pivot) return;
         step_[r] = k;

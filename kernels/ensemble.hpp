@@ -93,7 +93,7 @@ class LaneDriver {
         integrator_.load(lane, *ready.lanes, ready.from);
         start_output(lane);
         if (Lanes::test(integrator_.live(), lane)) break;
-        store(lane, Lanes::get(ready.lanes->residual_norm, ready.from));
+        store(lane, LaneTraits<typename Integrator<Method>::InitialReal>::get(ready.lanes->residual_norm, ready.from));
       }
       busy = true;
     }

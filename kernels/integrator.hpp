@@ -41,7 +41,9 @@ class Integrator {
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
-  using Initial = InitialLanes<Alone<System>, Real>;
+  /// Initial points are found in double precision, whatever follows.
+  using InitialReal = typename LaneTraits<Real>::Double;
+  using Initial = InitialLanes<Alone<System>, InitialReal>;
   using Team = TeamOf<System>;
   using Events = EventMonitor<Alone<System>, Real, State>;
   static constexpr int n = System::n;
@@ -67,23 +69,25 @@ class Integrator {
   static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
     System::start_discrete(lanes.y, lanes.p);
-    InitialConditions<Alone<System>, Real> conditions;
-    const auto point =
-        conditions.solve(Mask(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
+    InitialConditions<Alone<System>, InitialReal> conditions;
+    const auto point = conditions.solve(MaskOf<InitialReal>(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy,
+                                        lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
-    lanes.status = select(point.consistent, Real(running), reason(point));
+    lanes.status = select(point.consistent, InitialReal(running), reason(point));
     if constexpr (System::has_events) {
-      const Real forward = select(lanes.t_end < lanes.t, Real(-1.0), Real(1.0));
-      lanes.events = Events::prepare(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
+      const InitialReal forward = select(lanes.t_end < lanes.t, InitialReal(-1.0), InitialReal(1.0));
+      lanes.events = event_start<Alone<System>>(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
     }
   }
 
   /// Puts instance `from` of `lanes` into lane `lane`.
   MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
-    const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
+    using From = LaneTraits<InitialReal>;
+    const auto copy = [&](Real& to, const InitialReal& value) { Lanes::set(to, lane, From::get(value, from)); };
     const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
+    put(t_rest_, 0.0);
     copy(t_end_, lanes.t_end);
     for (int i = 0; i < n; ++i) {
       copy(state_.y[i], lanes.y[i]);
@@ -91,9 +95,9 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
     copy(status_, lanes.status);
-    const double t = Lanes::get(lanes.t, from);
-    const double span = Lanes::get(lanes.t_end, from) - t;
-    double h = options_.first_step > 0.0 ? options_.first_step : Lanes::get(lanes.first_step, from);
+    const double t = From::get(lanes.t, from);
+    const double span = From::get(lanes.t_end, from) - t;
+    double h = options_.first_step > 0.0 ? options_.first_step : From::get(lanes.first_step, from);
     if (options_.fixed_step > 0.0) h = options_.fixed_step;
     h = min(h, options_.max_step);
     if (span < 0.0) h = -h;
@@ -101,10 +105,10 @@ class Integrator {
     put(state_.contraction, 1.0);
     put(state_.path.h, h);
     for (int i = 0; i < n; ++i) {
-      put(state_.path.coefficient[0][i], h * Lanes::get(lanes.dy[i], from));
+      put(state_.path.coefficient[0][i], h * From::get(lanes.dy[i], from));
       for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], 0.0);
       put(state_.weight[i],
-          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(Lanes::get(lanes.y[i], from))));
+          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
     }
     put(history_.h, 0.0);
     put(history_.error, 1.0);
@@ -145,7 +149,8 @@ class Integrator {
       passage_.proposed = state_.h;
     }
     // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
-    const Real remaining = target - state_.t;
+    Real remaining = target - state_.t;
+    if constexpr (coarse_time) remaining -= t_rest_;
     const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
     const Real h = select(last, remaining, state_.h);
 
@@ -159,7 +164,7 @@ class Integrator {
 
     [[maybe_unused]] const Before before = this->before();
     method_.commit(accepted, state_, h);
-    state_.t = select(accepted, select(last, target, state_.t + h), state_.t);
+    advance_time(accepted, last, target, h);
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
@@ -196,40 +201,27 @@ class Integrator {
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
   MANYFOLD_OUTLINE void enter_events() {
     const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
+    if constexpr (coarse_time) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
     status_ = select(terminal, code(Status::terminated_by_event), status_);
   }
 
   /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an
   /// event in the same tick at once; the others keep what they have.
   MANYFOLD_OUTLINE void leave_events() {
-    Mask lanes = passage_.struck & (status_ != code(Status::terminated_by_event));
+    Mask lanes = passage_.struck & live();
     if (!any(lanes)) return;
     passage_.monitor.act(lanes, state_);
     // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
     // for an event says nothing of the next.
     Real h = max(abs(state_.h), abs(passage_.proposed));
-    InitialConditions<Alone<System>, Real> conditions;
-    Real y[n];
-    Real dy[n];
-    for (int i = 0; i < n; ++i) {
-      y[i] = state_.y[i];
-      dy[i] = state_.dy[i];
-    }
-    const auto point = conditions.solve(lanes, state_.t, Real(10.0) * h, y, dy, state_.p, options_.tolerances);
-    const Mask failed = lanes & !point.consistent;
-    status_ = select(failed, reason(point), status_);
-    passage_.residual_norm = select(failed, point.residual_norm, Real(0.0));
-    lanes = lanes & point.consistent;
-    for (int i = 0; i < n; ++i) {
-      state_.y[i] = select(lanes, y[i], state_.y[i]);
-      state_.dy[i] = select(lanes, dy[i], state_.dy[i]);
-    }
+    const Real first_step = make_consistent(lanes, Real(10.0) * h);
+    lanes = lanes & live();
     const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
     const Mask storm = passage_.monitor.restart(lanes, state_, forward);
     const Mask arrived = lanes & (state_.t == t_end_);
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
-    const Real suited = min(h, max(Real(100.0) * point.first_step, Real(1e-3) * h));
+    const Real suited = min(h, max(Real(100.0) * first_step, Real(1e-3) * h));
     h = options_.fixed_step > 0.0 ? Real(options_.fixed_step) : suited;
     restart(lanes, forward * h);
   }
@@ -295,6 +287,9 @@ class Integrator {
   /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
   static constexpr double rate_to_keep = 1e-3;
 
+  /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
+  static constexpr bool coarse_time = epsilon<Real> > 1e-10;
+
   /// What the lanes of a model with events have in addition.
   struct Passage {
     Events monitor;
@@ -309,6 +304,7 @@ class Integrator {
 
   /// What a step changes and `go_back` restores.
   struct Before {
+    Real t_rest;
     Real y[n];
     Real dy[n];
     DensePolynomial<Real, n, Method::degree> path;
@@ -321,12 +317,14 @@ class Integrator {
         result.dy[i] = state_.dy[i];
       }
       result.path = state_.path;
+      result.t_rest = t_rest_;
     }
     return result;
   }
   MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(state_.t, begin);
+    if constexpr (coarse_time) put(t_rest_, before.t_rest);
     put(state_.path.h, before.path.h);
     for (int i = 0; i < n; ++i) {
       put(state_.y[i], before.y[i]);
@@ -335,8 +333,48 @@ class Integrator {
     }
   }
 
-  static MANYFOLD_INLINE Real reason(const InitialPoint<Real>& point) {
-    return select(point.singular, code(Status::singular_jacobian), code(Status::inconsistent_initial_conditions));
+  /// Why no consistent conditions were found.
+  static MANYFOLD_INLINE InitialReal reason(const InitialPoint<InitialReal>& point) {
+    return select(point.singular, InitialReal(static_cast<double>(Status::singular_jacobian)),
+                  InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)));
+  }
+
+  /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
+  /// are none. Found in double precision, like those at the start, whose packs may have fewer lanes. Returns the first
+  /// step that suits them.
+  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
+    using Wide = LaneTraits<InitialReal>;
+    Real first_step(0.0);
+    for (int first = 0; first < Lanes::width; first += Wide::width) {
+      const auto widen = [first](InitialReal& to, const Real& from) {
+        for (int k = 0; k < Wide::width; ++k) Wide::set(to, k, Lanes::get(from, first + k));
+      };
+      InitialReal t;
+      InitialReal longest;
+      InitialReal wanted;
+      InitialReal y[n];
+      InitialReal dy[n];
+      InitialReal p[System::constants_size];
+      widen(t, state_.t);
+      widen(longest, span);
+      widen(wanted, select(lanes, Real(1.0), Real(0.0)));
+      for (int i = 0; i < n; ++i) widen(y[i], state_.y[i]);
+      for (int i = 0; i < System::constants_size; ++i) widen(p[i], state_.p[i]);
+      InitialConditions<Alone<System>, InitialReal> conditions;
+      const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, options_.tolerances);
+      const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
+      for (int k = 0; k < Wide::width; ++k) {
+        if (!Lanes::test(lanes, first + k)) continue;
+        Lanes::set(status_, first + k, Wide::get(status, k));
+        Lanes::set(passage_.residual_norm, first + k, Wide::get(point.residual_norm, k));
+        Lanes::set(first_step, first + k, Wide::get(point.first_step, k));
+        for (int i = 0; i < n; ++i) {
+          Lanes::set(state_.y[i], first + k, Wide::get(y[i], k));
+          Lanes::set(state_.dy[i], first + k, Wide::get(dy[i], k));
+        }
+      }
+    }
+    return first_step;
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
@@ -360,6 +398,20 @@ class Integrator {
   /// Weight of component i in the error norm.
   MANYFOLD_INLINE Real weight(int i) const {
     return Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
+  }
+
+  /// t := t + h, or `target` where the step is the last. Knuth's sum of two numbers and its error; The Art of Computer
+  /// Programming, vol. 2, section 4.2.2, theorem B.
+  MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
+    Real step = h;
+    if constexpr (coarse_time) step += t_rest_;
+    const Real sum = state_.t + step;
+    if constexpr (coarse_time) {
+      const Real added = sum - state_.t;
+      const Real error = (state_.t - (sum - added)) + (step - added);
+      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
+    }
+    state_.t = select(accepted, select(last, target, sum), state_.t);
   }
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
@@ -399,7 +451,8 @@ class Integrator {
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
     failure_ = select(failed, reason, select(rejected, code(Status::step_too_small), failure_));
     // Ten units in the last place of t: below, t + h is hardly a later time.
-    const Real smallest = abs(state_.t) * Real(2.2e-15);
+    constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
+    const Real smallest = abs(state_.t) * Real(10.0 * resolution);
     const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
     status_ = select(hopeless & live(), failure_, status_);
   }
@@ -409,6 +462,7 @@ class Integrator {
   State state_;
   StepHistory<Real> history_;
   WorkCounters<Real> work_;
+  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only with `coarse_time`
   Real t_end_;
   Real status_;
   Real stale_;          ///< 1: the Jacobian must be evaluated before the next attempt

@@ -5,6 +5,7 @@
 #include "dual.hpp"
 #include "sparsity.hpp"
 #include "static_for.hpp"
+#include "team.hpp"
 
 namespace manyfold {
 
@@ -332,5 +333,20 @@ struct System {
   static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) { return entries.row[k]; }
   static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) { return entries.column[k]; }
 };
+
+/// `Base` in mixed precision: what Newton's method solves with is factorised in single precision, all else is double.
+template <class Base>
+struct MixedSystem : Base {
+  static constexpr bool single_precision_factors = true;
+};
+template <class Base>
+struct AloneSystem<MixedSystem<Base>> : AloneSystem<Base> {};
+
+template <class System>
+constexpr bool has_single_precision_factors() {
+  return requires {
+    System::single_precision_factors;
+  };
+}
 
 }  // namespace manyfold

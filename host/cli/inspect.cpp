@@ -134,12 +134,19 @@ int info(bool json) {
   if (devices != nullptr) reason = devices->unavailable();
   const std::string device_compiler = devices != nullptr ? devices->compiler() : reason;
   if (json) {
-    Json found = {
-        {"version", build::version}, {"instruction_set", instruction_set},      {"lanes", lanes},
-        {"threads", threads},        {"backends", Json::array({"cpu"})},        {"devices", Json::array()},
-        {"devices_missing", reason}, {"device_compiler", device_compiler},      {"precisions", {"float64"}},
-        {"compiler", compiler},      {"kernel_cache", kernel_cache().string()}, {"headers", header_root().string()},
-        {"methods", Json::array()}};
+    Json found = {{"version", build::version},
+                  {"instruction_set", instruction_set},
+                  {"lanes", lanes},
+                  {"threads", threads},
+                  {"backends", Json::array({"cpu"})},
+                  {"devices", Json::array()},
+                  {"devices_missing", reason},
+                  {"device_compiler", device_compiler},
+                  {"precisions", {"float64", "float32", "mixed"}},
+                  {"compiler", compiler},
+                  {"kernel_cache", kernel_cache().string()},
+                  {"headers", header_root().string()},
+                  {"methods", Json::array()}};
     if (devices != nullptr) {
       found["backends"].push_back("cuda");
       for (const DeviceDescription& device : devices->devices()) {

@@ -73,16 +73,17 @@ int solve(const SolveArguments& arguments) {
   options.backend = arguments.backend;
   options.precision = arguments.precision;
   options.threads = 1;
-  const ChosenBackend backend = choose_backend(options, 1);
+  options.rtol = arguments.rtol;
   if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
     throw UsageError(fmt::format("--rtol {}: needs a number between 0 and 1", arguments.rtol));
   }
   if (!(arguments.atol >= 0.0) || !std::isfinite(arguments.atol)) {
     throw UsageError(fmt::format("--atol {}: needs a number that is not negative", arguments.atol));
   }
+  const ChosenBackend backend = choose_backend(options, 1);
   std::vector<std::pair<std::string, double>> settings;
   for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
-  KernelRequest request{arguments.model, arguments.method, std::nullopt, ""};
+  KernelRequest request{arguments.model, arguments.method, std::nullopt, "", arguments.precision};
   const LoadedKernel loaded = load_with_structure(request, [&](const std::string& name) -> std::optional<long> {
     for (const auto& [key, value] : settings) {
       if (key != name) continue;
@@ -107,7 +108,6 @@ int solve(const SolveArguments& arguments) {
   if (!std::isfinite(t_end)) throw UsageError("--t-end: needs a finite number");
   const OutputTimes times = output_times(arguments);
   options.method = arguments.method;
-  options.rtol = arguments.rtol;
   options.atol.assign(model.variables.size(), arguments.atol);
 
   EnsembleRun run;

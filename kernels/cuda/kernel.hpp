@@ -27,6 +27,24 @@ inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mi
   atomicAdd(&total->iterations, lanes * iterations);
 }
 
+namespace precision {
+
+struct float64 {
+  using Real = double;
+  template <class Base, int tile>
+  using Tiled = typename TiledSystem<Base, tile>::type;
+};
+struct float32 : float64 {
+  using Real = Single;
+};
+struct mixed {
+  using Real = double;
+  template <class Base, int tile>
+  using Tiled = typename TiledSystem<MixedSystem<Base>, tile>::type;
+};
+
+}  // namespace precision
+
 /// Integrates what the threads of this block can take.
 template <class Method>
 inline __device__ void integrate_in_block(const DeviceBatch& batch) {
@@ -47,11 +65,12 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
 
 }  // namespace manyfold
 
-// BLOCK_SIZE: threads of a block, at most, or exactly if FORCED; TILE: threads of an instance, 0 for as many as suit
-// it.
-#define MANYFOLD_DEVICE_KERNEL(METHOD, BLOCK_SIZE, FORCED, TILE)                                                    \
+// PRECISION: float64, float32 or mixed, of namespace precision; BLOCK_SIZE: threads of a block, at most, or exactly if
+// FORCED; TILE: threads of an instance, 0 for as many as suit it.
+#define MANYFOLD_DEVICE_KERNEL(METHOD, PRECISION, BLOCK_SIZE, FORCED, TILE)                                         \
   namespace manyfold {                                                                                              \
-  using DeviceMethod = METHOD<typename TiledSystem<System<ModelOfFile>, TILE>::type, double>;                       \
+  using DeviceMethod = METHOD<typename precision::PRECISION::template Tiled<System<ModelOfFile>, TILE>,             \
+                              typename precision::PRECISION::Real>;                                                 \
   }                                                                                                                 \
   extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                      \
     *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                  \

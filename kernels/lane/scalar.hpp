@@ -15,6 +15,8 @@ struct LaneTraits;
 
 template <>
 struct LaneTraits<double> {
+  using Double = double;  ///< the lane type of as many numbers of double precision, or fewer
+  static constexpr double epsilon = 2.220446049250313e-16;
   using Mask = bool;
   using Count = int;
   static constexpr int width = 1;
@@ -29,6 +31,10 @@ struct LaneTraits<double> {
 template <class Real>
 using MaskOf = typename LaneTraits<Real>::Mask;
 
+/// Distance from 1 to the next number of the lane type.
+template <class Real>
+inline constexpr double epsilon = LaneTraits<Real>::epsilon;
+
 /// Counts of work, one per lane: of half the size of a number where that saves registers.
 template <class Real>
 using CountOf = typename LaneTraits<Real>::Count;
@@ -36,8 +42,8 @@ using CountOf = typename LaneTraits<Real>::Count;
 template <class Real>
 inline constexpr int lane_width = LaneTraits<Real>::width;
 
-/// The largest double, for what never comes: NVRTC has no infinity in constant expressions.
-inline constexpr double largest_number = 1.7976931348623157e308;
+/// For what never comes, in every precision: NVRTC has no infinity in constant expressions.
+inline constexpr double largest_number = 3.4e38;
 
 MANYFOLD_INLINE bool any(bool mask) {
   return mask;
@@ -64,10 +70,10 @@ MANYFOLD_INLINE void assign(MaskOf<Real> mask, Real& target, Real value) {
 MANYFOLD_INLINE bool is_finite(double x) {
   return x - x == 0.0;
 }
-MANYFOLD_INLINE double min(double a, double b) {
+constexpr MANYFOLD_INLINE double min(double a, double b) {
   return b < a ? b : a;
 }
-MANYFOLD_INLINE double max(double a, double b) {
+constexpr MANYFOLD_INLINE double max(double a, double b) {
   return a < b ? b : a;
 }
 MANYFOLD_INLINE double square(double x) {

@@ -153,7 +153,7 @@ class Collocation {
   /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
   /// code for the lower bound.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return max(min(0.03, sqrt(internal_rtol)), 1e-14 / internal_rtol);
+    return max(min(0.03, sqrt(internal_rtol)), 45.0 * epsilon<Real> / internal_rtol);
   }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {

@@ -21,12 +21,13 @@ inline std::string source_folder() {
 
 /// Kernels stay loaded: each is opened once per test program.
 inline const LoadedKernel& kernel_of(const std::string& model, const std::string& method,
-                                     const std::string& instruction_set = "") {
+                                     const std::string& instruction_set = "",
+                                     const std::string& precision = "float64") {
   static std::map<std::string, LoadedKernel> loaded;
-  const std::string key = model + " " + method + " " + instruction_set;
+  const std::string key = model + " " + method + " " + instruction_set + " " + precision;
   auto found = loaded.find(key);
   if (found == loaded.end())
-    found = loaded.emplace(key, load_kernel({model, method, std::nullopt, instruction_set})).first;
+    found = loaded.emplace(key, load_kernel({model, method, std::nullopt, instruction_set, precision})).first;
   return found->second;
 }
 

@@ -17,13 +17,27 @@ using Json = nlohmann::ordered_json;
 Json model_json(const ModelDescription& model) {
   Json result = {{"name", model.name},           {"description", model.description},
                  {"time_unit", model.time_unit}, {"t_span", {model.t_begin, model.t_end}},
-                 {"variables", Json::array()},   {"parameters", Json::array()}};
+                 {"variables", Json::array()},   {"parameters", Json::array()},
+                 {"events", Json::array()},      {"discrete", Json::array()}};
   for (const VariableDescription& variable : model.variables) {
     result["variables"].push_back({{"name", variable.name},
                                    {"unit", variable.unit},
                                    {"description", variable.description},
                                    {"initial", variable.initial},
                                    {"algebraic", variable.algebraic}});
+  }
+  for (const EventDescription& event : model.events) {
+    result["events"].push_back({{"name", event.name},
+                                {"description", event.description},
+                                {"direction", event.direction},
+                                {"terminal", event.terminal},
+                                {"scheduled", event.scheduled}});
+  }
+  for (const VariableDescription& number : model.discrete) {
+    result["discrete"].push_back({{"name", number.name},
+                                  {"unit", number.unit},
+                                  {"description", number.description},
+                                  {"initial", number.initial}});
   }
   for (const ParameterDescription& parameter : model.parameters) {
     result["parameters"].push_back({{"name", parameter.name},
@@ -85,6 +99,20 @@ int describe(const std::string& name, bool json) {
   for (const ParameterDescription& parameter : model.parameters) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
                              parameter.unit, parameter.description);
+  }
+  if (!model.events.empty()) std::cout << "\nevents\n";
+  for (const EventDescription& event : model.events) {
+    const char* kind = event.scheduled       ? "scheduled"
+                       : event.direction > 0 ? "upwards"
+                       : event.direction < 0 ? "downwards"
+                                             : "both ways";
+    std::cout << fmt::format("  {:<22} {}{} {}\n", event.name, kind, event.terminal ? ", terminal" : "",
+                             event.description);
+  }
+  if (!model.discrete.empty()) std::cout << "\ndiscrete state\n";
+  for (const VariableDescription& number : model.discrete) {
+    std::cout << fmt::format("  {:<22} {:>12.6g} {} {}\n", number.name, number.initial, number.unit,
+                             number.description);
   }
   if (!model.structural.name.empty()) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,

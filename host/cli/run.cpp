@@ -109,6 +109,8 @@ int run(const RunArguments& arguments) {
   ensemble.kernel = loaded.kernel;
   ensemble.parameter_count = static_cast<int>(loaded.model.parameters.size());
   ensemble.variable_count = static_cast<int>(loaded.model.variables.size());
+  ensemble.event_count = static_cast<int>(loaded.model.events.size());
+  ensemble.discrete_count = static_cast<int>(loaded.model.discrete.size());
   ensemble.instances = resolved.inputs.instances();
   ensemble.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
     resolved.inputs.fill(instance, parameters, initial, t_span);

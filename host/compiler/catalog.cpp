@@ -3,12 +3,18 @@
 #include "kernels/describe.hpp"
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/radau.hpp"
+#include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/das1/das1.hpp"
+#include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
+#include "problems/overflow_tank/overflow_tank.hpp"
 #include "problems/pendulum/pendulum.hpp"
+#include "problems/rectifier/rectifier.hpp"
 #include "problems/rlc_index0/rlc_index0.hpp"
 #include "problems/rlc_index1/rlc_index1.hpp"
 #include "problems/robertson/robertson.hpp"
+#include "problems/stick_slip/stick_slip.hpp"
+#include "problems/thermostat/thermostat.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "problems/van_der_pol/van_der_pol.hpp"
 
@@ -31,8 +37,9 @@ MethodDescription describe_method(const char* template_name) {
 }  // namespace
 
 const std::vector<ModelDescription>& builtin_models() {
-  static const auto models = describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1,
-                                          VanDerPol, Diffusion<structural_value(40)>>();
+  static const auto models =
+      describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall, Das2, Thermostat,
+                   OverflowTank, StickSlip, Rectifier, VanDerPol, Diffusion<structural_value(40)>>();
   return models;
 }
 

@@ -42,6 +42,9 @@ using CountOf = typename LaneTraits<Real>::Count;
 template <class Real>
 inline constexpr int lane_width = LaneTraits<Real>::width;
 
+/// The largest double, for what never comes: NVRTC has no infinity in constant expressions.
+inline constexpr double largest_number = 1.7976931348623157e308;
+
 MANYFOLD_INLINE bool any(bool mask) {
   return mask;
 }

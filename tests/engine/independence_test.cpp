@@ -20,6 +20,14 @@ std::string bits(const test::Ensemble& ensemble, const test::Results& results, s
   add(outcome.status);
   add(outcome.t_reached);
   add(outcome.counters);
+  for (const EventRecord& record : results.events[instance]) {
+    add(record.time);
+    add(record.event);
+    add(record.direction);
+  }
+  if (!results.event_values.empty()) {
+    for (const double value : results.event_values[instance]) add(value);
+  }
   static_cast<void>(ensemble);
   return text;
 }
@@ -101,7 +109,10 @@ TEST_P(Independence, EachInstanceAlone) {
 INSTANTIATE_TEST_SUITE_P(Problems, Independence,
                          testing::Values(std::pair{"robertson", "radau5"}, std::pair{"robertson", "esdirk54"},
                                          std::pair{"pendulum", "radau5"}, std::pair{"das1", "esdirk54"},
-                                         std::pair{"diffusion", "radau5"}, std::pair{"diffusion", "esdirk54"}),
+                                         std::pair{"diffusion", "radau5"}, std::pair{"diffusion", "esdirk54"},
+                                         std::pair{"bouncing_ball", "radau5"}, std::pair{"bouncing_ball", "esdirk54"},
+                                         std::pair{"rectifier", "radau5"}, std::pair{"stick_slip", "esdirk54"},
+                                         std::pair{"das2", "radau5"}, std::pair{"overflow_tank", "radau5"}),
                          [](const auto& test) { return std::string(test.param.first) + "_" + test.param.second; });
 
 // Failures of each kind, and what they leave untouched.

@@ -46,8 +46,7 @@ TEST_P(Accuracy, ErrorOfTheNominalInstanceFollowsTheTolerance) {
     ensemble.t_end = reference["t_end"];
     ensemble.repeat_defaults(1);
     const test::Results result = ensemble.solve();
-    ASSERT_EQ(result.outcomes[0].status, Status::success)
-        << status_name(result.outcomes[0].status) << " at rtol " << rtol;
+    ASSERT_TRUE(succeeded(result.outcomes[0].status)) << status_name(result.outcomes[0].status) << " at rtol " << rtol;
     double error = 0.0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
       error = std::max(error, std::abs(result.values[i] - exact[i]) / (scale[i] + std::abs(exact[i])));
@@ -63,8 +62,8 @@ TEST_P(Accuracy, ErrorOfTheNominalInstanceFollowsTheTolerance) {
     last = error;
   }
   // Of neighbouring tolerances one may be lucky, when the error happens to change its sign there; not over four
-  // decades.
-  EXPECT_LT(last, first);
+  // decades. A ball's flight is a parabola, which the methods follow exactly.
+  EXPECT_LT(last, std::max(first, 1e-11));
 }
 
 TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
@@ -93,9 +92,9 @@ TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
     const test::Results result = ensemble.solve();
     double worst = 0.0;
     for (std::size_t k = 0; k < result.outcomes.size(); ++k) {
-      ASSERT_EQ(result.outcomes[k].status, Status::success)
+      ASSERT_TRUE(succeeded(result.outcomes[k].status))
           << "instance " << k << ": " << status_name(result.outcomes[k].status);
-      ASSERT_EQ(reference.outcomes[k].status, Status::success)
+      ASSERT_TRUE(succeeded(reference.outcomes[k].status))
           << "tight instance " << k << status_name(reference.outcomes[k].status);
       for (std::size_t i = 0; i < n; ++i) {
         const double exact = reference.values[k * n + i];

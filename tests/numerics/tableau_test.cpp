@@ -1,0 +1,200 @@
+// The algebraic identities of the tableaux: order conditions, stability, dense output, transformations.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/methods/dirk.hpp"
+#include "kernels/methods/radau.hpp"
+
+namespace manyfold {
+namespace {
+
+/// A rooted tree, as the stages of a tableau see it: sum_i b_i phi_i = 1/density is its order condition. Hairer,
+/// Norsett & Wanner I, theorem II.2.13.
+struct Tree {
+  double density;
+  std::vector<double> phi;
+};
+
+/// The product A x.
+template <class Tableau>
+std::vector<double> times_A(const std::vector<double>& x) {
+  std::vector<double> result(Tableau::stages, 0.0);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (std::size_t j = 0; j < result.size(); ++j) result[i] += Tableau::A[i][j] * x[j];
+  }
+  return result;
+}
+
+/// All trees with up to `order` vertices, by number of vertices, some of them more than once: every tree is a smaller
+/// one with another smaller one hung on its root.
+template <class Tableau>
+std::vector<std::vector<Tree>> trees(int order) {
+  std::vector<std::vector<Tree>> result(static_cast<std::size_t>(order) + 1);
+  result[1] = {{1.0, std::vector<double>(Tableau::stages, 1.0)}};
+  for (std::size_t size = 2; size < result.size(); ++size) {
+    for (std::size_t left = 1; left < size; ++left) {
+      for (const Tree& branch : result[size - left]) {
+        const std::vector<double> hung = times_A<Tableau>(branch.phi);
+        for (const Tree& root : result[left]) {
+          Tree tree{root.density * branch.density * static_cast<double>(size) / static_cast<double>(left), root.phi};
+          for (std::size_t i = 0; i < hung.size(); ++i) tree.phi[i] *= hung[i];
+          result[size].push_back(tree);
+        }
+      }
+    }
+  }
+  return result;
+}
+
+/// Largest violation of the conditions for `order`.
+template <class Tableau, class Weights>
+double largest_condition_error(const Weights& b, int order) {
+  double largest = 0.0;
+  for (const auto& of_size : trees<Tableau>(order)) {
+    for (const Tree& tree : of_size) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < tree.phi.size(); ++i) sum += b[i] * tree.phi[i];
+      largest = std::max(largest, std::abs(sum - 1.0 / tree.density));
+    }
+  }
+  return largest;
+}
+
+/// The last stage for y' = lambda y, z = h lambda: (I - z A)^-1 1. It is R(z), since the methods are stiffly accurate.
+template <class Tableau>
+std::complex<double> stability_function(std::complex<double> z) {
+  constexpr int s = Tableau::stages;
+  std::vector<std::vector<std::complex<double>>> m(s, std::vector<std::complex<double>>(s + 1, 1.0));
+  for (std::size_t i = 0; i < s; ++i) {
+    for (std::size_t j = 0; j < s; ++j) m[i][j] = (i == j ? 1.0 : 0.0) - z * Tableau::A[i][j];
+  }
+  for (std::size_t k = 0; k < s; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k + 1; i < s; ++i) {
+      if (std::abs(m[i][k]) > std::abs(m[pivot][k])) pivot = i;
+    }
+    std::swap(m[k], m[pivot]);
+    for (std::size_t i = 0; i < s; ++i) {
+      if (i == k) continue;
+      const std::complex<double> factor = m[i][k] / m[k][k];
+      for (std::size_t j = k; j <= s; ++j) m[i][j] -= factor * m[k][j];
+    }
+  }
+  return m[s - 1][s] / m[s - 1][s - 1];
+}
+
+/// Order and consistency of A, c and b = last row of A; R(infinity) = 0 and |R| <= 1 on the imaginary axis, which with
+/// poles in the right half plane is A-stability.
+template <class Tableau>
+void expect_L_stable_of_order() {
+  constexpr int s = Tableau::stages;
+  SCOPED_TRACE(Tableau::name);
+  EXPECT_LT(largest_condition_error<Tableau>(Tableau::A[s - 1], Tableau::order), 1e-14);
+  EXPECT_GT(largest_condition_error<Tableau>(Tableau::A[s - 1], Tableau::order + 1), 1e-14 * s);
+  const auto row_sums = times_A<Tableau>(std::vector<double>(s, 1.0));
+  for (std::size_t i = 0; i < s; ++i) EXPECT_NEAR(row_sums[i], Tableau::c[i], 1e-14);
+  EXPECT_EQ(Tableau::c[s - 1], 1.0);
+  // R(z) falls like 1/z at least.
+  EXPECT_LT(std::abs(stability_function<Tableau>(-1e8)), 1e-6);
+  for (double y = 1e-3; y < 1e4; y *= 1.1) {
+    EXPECT_LE(std::abs(stability_function<Tableau>({0.0, y})), 1.0 + 1e-12) << y;
+  }
+  EXPECT_NEAR(std::abs(stability_function<Tableau>(-0.01) - std::exp(-0.01)), 0.0, 1e-4);
+}
+
+template <class Tableau>
+class Dirk : public testing::Test {};
+using DirkTableaux = testing::Types<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Sdirk4Tableau, Trbdf2Tableau,
+                                    Kvaerno43Tableau, Esdirk43Tableau, Kvaerno54Tableau, Esdirk54Tableau>;
+TYPED_TEST_SUITE(Dirk, DirkTableaux);
+
+TYPED_TEST(Dirk, IsLStableOfItsOrderOnOneDiagonal) {
+  expect_L_stable_of_order<TypeParam>();
+  for (int i = 0; i < TypeParam::stages; ++i) {
+    EXPECT_EQ(TypeParam::A[i][i], i == 0 && TypeParam::A[0][0] == 0.0 ? 0.0 : TypeParam::gamma);
+    for (int j = i + 1; j < TypeParam::stages; ++j) EXPECT_EQ(TypeParam::A[i][j], 0.0);
+  }
+}
+
+TYPED_TEST(Dirk, TheEmbeddedMethodDiffersAtTheOrderOfTheEstimate) {
+  if constexpr (requires { TypeParam::b_embedded; }) {
+    // The estimate has the lower order of the two methods, plus one.
+    const int order = std::min(TypeParam::order, TypeParam::error_order - 1);
+    EXPECT_LT(largest_condition_error<TypeParam>(TypeParam::b_embedded, order), 1e-14);
+    if (order < TypeParam::order) {
+      EXPECT_GT(largest_condition_error<TypeParam>(TypeParam::b_embedded, order + 1), 1e-3);
+    } else {
+      EXPECT_LT(largest_condition_error<TypeParam>(TypeParam::b_embedded, order + 1), 1e-14);
+    }
+  }
+}
+
+/// sum_i d_i(theta) of what stage i contributes to a tree is theta^(k) times its value in the exact solution.
+TYPED_TEST(Dirk, TheDenseOutputMeetsItsConditionsAtAllTimes) {
+  constexpr int s = TypeParam::stages;
+  constexpr int degree = TypeParam::dense_degree;
+  // The solution between steps is accurate to this power of h for all, and to one more for differential variables.
+  const std::map<std::string, std::pair<int, int>> orders = {
+      {"backward_euler", {1, 1}}, {"sdirk2", {2, 1}},   {"sdirk3", {2, 2}},    {"sdirk4", {3, 2}},  {"trbdf2", {2, 2}},
+      {"kvaerno43", {3, 2}},      {"esdirk43", {3, 3}}, {"kvaerno54", {3, 3}}, {"esdirk54", {3, 3}}};
+  const auto [differential, algebraic] = orders.at(TypeParam::name);
+  const auto all = trees<TypeParam>(4);
+  for (int step = 0; step <= 8; ++step) {
+    const double theta = 0.25 * step;
+    double d[s] = {};
+    for (int i = 0; i < s; ++i) {
+      for (int k = degree - 1; k >= 0; --k) d[i] = (d[i] + TypeParam::dense[i][k]) * theta;
+    }
+    const auto sum = [&](const std::vector<double>& values) {
+      double total = 0.0;
+      for (std::size_t i = 0; i < values.size(); ++i) total += d[i] * values[i];
+      return total;
+    };
+    for (int size = 1; size <= differential; ++size) {
+      // Y_i - y_n contains the tree with phi through A once more.
+      for (const Tree& tree : all[static_cast<std::size_t>(size)]) {
+        EXPECT_NEAR(sum(times_A<TypeParam>(tree.phi)), std::pow(theta, size) / tree.density, 2e-12) << theta;
+      }
+    }
+    for (int size = 1; size <= algebraic; ++size) {
+      // A function of Y_i contains all products of such trees: these are the trees with `size` + 1 vertices.
+      for (const Tree& tree : all[static_cast<std::size_t>(size) + 1]) {
+        const double density = tree.density / (size + 1);
+        EXPECT_NEAR(sum(tree.phi), std::pow(theta, size) / density, 2e-12) << theta;
+      }
+    }
+    // The steps join: y_n at theta = 0, the last stage at theta = 1.
+    if (theta == 0.0 || theta == 1.0) {
+      for (int i = 0; i < s; ++i) EXPECT_NEAR(d[i], theta == 1.0 && i == s - 1 ? 1.0 : 0.0, 1e-13);
+    }
+  }
+}
+
+TEST(Tableau, RadauIia5SatisfiesItsOrderConditions) {
+  expect_L_stable_of_order<RadauIIA5>();
+}
+
+TEST(Tableau, TheTransformationOfRadauIia5DiagonalisesTheInverse) {
+  const auto inverse = collocation::inverse_of_A<RadauIIA5>();
+  const double g = RadauIIA5::gamma;
+  const double alpha = RadauIIA5::alpha[0];
+  const double beta = RadauIIA5::beta[0];
+  const double expected[3][3] = {{g, 0, 0}, {0, alpha, -beta}, {0, beta, alpha}};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      double sum = 0.0;
+      for (int k = 0; k < 3; ++k) {
+        for (int l = 0; l < 3; ++l) sum += RadauIIA5::T_inverse[i][k] * inverse.at[k][l] * RadauIIA5::T[l][j];
+      }
+      EXPECT_NEAR(sum, expected[i][j], 1e-13) << i << ' ' << j;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace manyfold

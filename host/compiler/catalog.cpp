@@ -38,11 +38,23 @@ const std::vector<ModelDescription>& builtin_models() {
 
 const std::vector<MethodDescription>& methods() {
   static const std::vector<MethodDescription> all = {
-      describe_method<RadauIIA5>("Radau5"),           describe_method<Esdirk54Tableau>("Esdirk54"),
-      describe_method<Esdirk43Tableau>("Esdirk43"),   describe_method<Kvaerno54Tableau>("Kvaerno54"),
-      describe_method<Kvaerno43Tableau>("Kvaerno43"), describe_method<Trbdf2Tableau>("Trbdf2"),
-      describe_method<Sdirk4Tableau>("Sdirk4"),       describe_method<Sdirk3Tableau>("Sdirk3"),
-      describe_method<Sdirk2Tableau>("Sdirk2"),       describe_method<BackwardEulerTableau>("BackwardEuler"),
+      describe_method<RadauIIA5>("Radau5"),
+      describe_method<RadauIIA1>("Radau1"),
+      describe_method<RadauIIA3>("Radau3"),
+      describe_method<RadauIIA9>("Radau9"),
+      describe_method<RadauIIA13>("Radau13"),
+      describe_method<LobattoIIIC2>("Lobatto2"),
+      describe_method<LobattoIIIC4>("Lobatto4"),
+      describe_method<LobattoIIIC6>("Lobatto6"),
+      describe_method<Esdirk54Tableau>("Esdirk54"),
+      describe_method<Esdirk43Tableau>("Esdirk43"),
+      describe_method<Kvaerno54Tableau>("Kvaerno54"),
+      describe_method<Kvaerno43Tableau>("Kvaerno43"),
+      describe_method<Trbdf2Tableau>("Trbdf2"),
+      describe_method<Sdirk4Tableau>("Sdirk4"),
+      describe_method<Sdirk3Tableau>("Sdirk3"),
+      describe_method<Sdirk2Tableau>("Sdirk2"),
+      describe_method<BackwardEulerTableau>("BackwardEuler"),
   };
   return all;
 }

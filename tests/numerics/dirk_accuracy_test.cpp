@@ -1,23 +1,10 @@
 // End-point errors of the diagonally implicit methods on a stiff, an oscillating and an electrical problem.
-#include "problems/pendulum/pendulum.hpp"
-#include "problems/robertson/robertson.hpp"
-#include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/support/accuracy.hpp"
 
 namespace manyfold {
 namespace {
 
-// 30 times what the tolerance asks for, and 300 for the pendulum, whose constraint drifts in the index-1 form: as for
-// the perturbed instances of all problems.
-template <template <class, class> class Method>
-void expect_accuracy(double power = 1.0) {
-  const auto expect = [&](const LoadedKernel& kernel, double allowance) {
-    test::expect_error_follows_tolerance(kernel, {1e-4, 1e-6}, allowance, power);
-  };
-  expect(test::own_kernel<Robertson, Method>(), 30.0);
-  expect(test::own_kernel<TransistorAmplifier, Method>(), 30.0);
-  expect(test::own_kernel<Pendulum, Method>(), 300.0);
-}
+using test::expect_accuracy;
 
 TEST(DirkAccuracy, Sdirk2) {
   expect_accuracy<Sdirk2>();

@@ -175,23 +175,42 @@ TYPED_TEST(Dirk, TheDenseOutputMeetsItsConditionsAtAllTimes) {
   }
 }
 
-TEST(Tableau, RadauIia5SatisfiesItsOrderConditions) {
-  expect_L_stable_of_order<RadauIIA5>();
+template <class Tableau>
+class Collocated : public testing::Test {};
+using CollocationTableaux =
+    testing::Types<RadauIIA1, RadauIIA3, RadauIIA5, RadauIIA9, RadauIIA13, LobattoIIIC2, LobattoIIIC4, LobattoIIIC6>;
+TYPED_TEST_SUITE(Collocated, CollocationTableaux);
+
+TYPED_TEST(Collocated, IsLStableOfItsOrder) {
+  expect_L_stable_of_order<TypeParam>();
 }
 
-TEST(Tableau, TheTransformationOfRadauIia5DiagonalisesTheInverse) {
-  const auto inverse = collocation::inverse_of_A<RadauIIA5>();
-  const double g = RadauIIA5::gamma;
-  const double alpha = RadauIIA5::alpha[0];
-  const double beta = RadauIIA5::beta[0];
-  const double expected[3][3] = {{g, 0, 0}, {0, alpha, -beta}, {0, beta, alpha}};
-  for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) {
+TYPED_TEST(Collocated, TheTransformationDiagonalisesTheInverse) {
+  constexpr int s = TypeParam::stages;
+  const auto inverse = collocation::inverse_of_A<TypeParam>();
+  double expected[s][s] = {};
+  if constexpr (s % 2 == 1) expected[0][0] = TypeParam::gamma;
+  if constexpr (s > 1) {
+    for (int pair = 0; pair < s / 2; ++pair) {
+      const int k = s % 2 + 2 * pair;
+      expected[k][k] = expected[k + 1][k + 1] = TypeParam::alpha[pair];
+      expected[k][k + 1] = -TypeParam::beta[pair];
+      expected[k + 1][k] = TypeParam::beta[pair];
+    }
+  }
+  for (int i = 0; i < s; ++i) {
+    for (int j = 0; j < s; ++j) {
       double sum = 0.0;
-      for (int k = 0; k < 3; ++k) {
-        for (int l = 0; l < 3; ++l) sum += RadauIIA5::T_inverse[i][k] * inverse.at[k][l] * RadauIIA5::T[l][j];
+      double size = 1.0;
+      for (int k = 0; k < s; ++k) {
+        for (int l = 0; l < s; ++l) {
+          const double term = TypeParam::T_inverse[i][k] * inverse.at[k][l] * TypeParam::T[l][j];
+          sum += term;
+          size += std::abs(term);
+        }
       }
-      EXPECT_NEAR(sum, expected[i][j], 1e-13) << i << ' ' << j;
+      // Rounding of the terms, which cancel.
+      EXPECT_NEAR(sum, expected[i][j], 1e-14 * size) << i << ' ' << j;
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "describe.hpp"
 #include "methods/dirk.hpp"
 #include "methods/radau.hpp"
+#include "methods/rosenbrock.hpp"
 #include "supply.hpp"
 
 namespace manyfold {

@@ -147,6 +147,17 @@ struct System {
     }
   }
 
+  /// The partial derivative of F with respect to t.
+  template <class Real>
+  static MANYFOLD_INLINE void time_derivative(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                                              const Real (&p)[constants_size], Real (&by_t)[n]) {
+    Dual<Real, 1> seeded(t);
+    seeded.tangent[0] = Real(1.0);
+    Dual<Real, 1> F[n];
+    residual(seeded, y, dy, p, F);
+    for (int i = 0; i < n; ++i) by_t[i] = F[i].tangent[0];
+  }
+
   /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`.
   template <class Real>
   static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],

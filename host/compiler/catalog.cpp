@@ -3,6 +3,7 @@
 #include "kernels/describe.hpp"
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/radau.hpp"
+#include "kernels/methods/rosenbrock.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum/pendulum.hpp"
@@ -55,6 +56,9 @@ const std::vector<MethodDescription>& methods() {
       describe_method<Sdirk3Tableau>("Sdirk3"),
       describe_method<Sdirk2Tableau>("Sdirk2"),
       describe_method<BackwardEulerTableau>("BackwardEuler"),
+      describe_method<Rodas5PTableau>("Rodas5p"),
+      describe_method<Rodas4Tableau>("Rodas4"),
+      describe_method<Rodas3PTableau>("Rodas3"),
   };
   return all;
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/radau.hpp"
+#include "kernels/methods/rosenbrock.hpp"
 
 namespace manyfold {
 namespace {
@@ -213,6 +214,110 @@ TYPED_TEST(Collocated, TheTransformationDiagonalisesTheInverse) {
       EXPECT_NEAR(sum, expected[i][j], 1e-14 * size) << i << ' ' << j;
     }
   }
+}
+
+/// The coefficients alpha, Gamma and b of a Rosenbrock method from its transformed ones. Hairer & Wanner II, (IV.7.23):
+/// Gamma = (1/gamma - C)^-1, alpha = a Gamma, b = m Gamma.
+template <class Tableau>
+struct Untransformed {
+  static constexpr int s = Tableau::stages;
+  collocation::SquareMatrix<s> gamma;
+  collocation::SquareMatrix<s> alpha;
+  std::vector<double> b = std::vector<double>(s, 0.0);
+
+  Untransformed() {
+    for (int i = 0; i < s; ++i) {
+      for (int j = 0; j < s; ++j) gamma.at[i][j] = (i == j ? 1.0 / Tableau::gamma : 0.0) - Tableau::C[i][j];
+    }
+    gamma = collocation::inverse(gamma);
+    for (std::size_t j = 0; j < s; ++j) {
+      for (std::size_t k = 0; k < s; ++k) {
+        b[j] += Tableau::m[k] * gamma.at[k][j];
+        for (std::size_t i = 0; i < s; ++i) alpha.at[i][j] += Tableau::a[i][k] * gamma.at[k][j];
+      }
+    }
+  }
+};
+
+template <int s>
+std::vector<double> times(const collocation::SquareMatrix<s>& matrix, const std::vector<double>& x) {
+  std::vector<double> result(s, 0.0);
+  for (std::size_t i = 0; i < s; ++i) {
+    for (std::size_t j = 0; j < s; ++j) result[i] += matrix.at[i][j] * x[j];
+  }
+  return result;
+}
+
+/// A rooted tree for Rosenbrock methods: branches go through alpha, but an only branch through alpha + Gamma. Hairer &
+/// Wanner II, theorem IV.7.4.
+struct RosenbrockTree {
+  double density = 1.0;
+  int branches = 0;
+  std::vector<double> product;  ///< of the branches, through alpha
+  std::vector<double> phi;
+};
+
+template <class Tableau>
+double largest_rosenbrock_error(int order) {
+  constexpr int s = Tableau::stages;
+  const Untransformed<Tableau> method;
+  const std::vector<double> ones(s, 1.0);
+  std::vector<std::vector<RosenbrockTree>> trees(static_cast<std::size_t>(order) + 1);
+  trees[1] = {{1.0, 0, ones, ones}};
+  for (std::size_t size = 2; size < trees.size(); ++size) {
+    for (std::size_t left = 1; left < size; ++left) {
+      for (const RosenbrockTree& branch : trees[size - left]) {
+        const auto by_alpha = times(method.alpha, branch.phi);
+        const auto by_gamma = times(method.gamma, branch.phi);
+        for (const RosenbrockTree& root : trees[left]) {
+          RosenbrockTree tree = root;
+          tree.density *= branch.density * static_cast<double>(size) / static_cast<double>(left);
+          ++tree.branches;
+          for (std::size_t i = 0; i < s; ++i) {
+            tree.product[i] *= by_alpha[i];
+            tree.phi[i] = tree.branches == 1 ? by_alpha[i] + by_gamma[i] : tree.product[i];
+          }
+          trees[size].push_back(tree);
+        }
+      }
+    }
+  }
+  double largest = 0.0;
+  for (const auto& of_size : trees) {
+    for (const RosenbrockTree& tree : of_size) {
+      double sum = 0.0;
+      for (std::size_t i = 0; i < s; ++i) sum += method.b[i] * tree.phi[i];
+      largest = std::max(largest, std::abs(sum - 1.0 / tree.density));
+    }
+  }
+  return largest;
+}
+
+template <class Tableau>
+class Rosenbrocks : public testing::Test {};
+using RosenbrockTableaux = testing::Types<Rodas3PTableau, Rodas4Tableau, Rodas5PTableau>;
+TYPED_TEST_SUITE(Rosenbrocks, RosenbrockTableaux);
+
+TYPED_TEST(Rosenbrocks, HasItsOrderAndDampsInfinitelyStiffParts) {
+  constexpr int s = TypeParam::stages;
+  // Published to 16 digits, with coefficients up to 150 that cancel.
+  EXPECT_LT(largest_rosenbrock_error<TypeParam>(TypeParam::order), 5e-14);
+  EXPECT_GT(largest_rosenbrock_error<TypeParam>(TypeParam::order + 1), 1e-5);
+  const Untransformed<TypeParam> method;
+  const std::vector<double> ones(s, 1.0);
+  const auto c = times(method.alpha, ones);
+  const auto d = times(method.gamma, ones);
+  collocation::SquareMatrix<s> sum;
+  for (int i = 0; i < s; ++i) {
+    EXPECT_NEAR(c[static_cast<std::size_t>(i)], TypeParam::c[i], 1e-14);
+    EXPECT_NEAR(d[static_cast<std::size_t>(i)], TypeParam::d[i], 2e-14);
+    for (int j = 0; j < s; ++j) sum.at[i][j] = method.alpha.at[i][j] + method.gamma.at[i][j];
+  }
+  // R(infinity) = 1 - b^T (alpha + Gamma)^-1 1
+  const auto solved = times(collocation::inverse(sum), ones);
+  double at_infinity = 1.0;
+  for (std::size_t i = 0; i < s; ++i) at_infinity -= method.b[i] * solved[i];
+  EXPECT_NEAR(at_infinity, 0.0, 1e-12);
 }
 
 }  // namespace

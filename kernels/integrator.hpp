@@ -118,6 +118,7 @@ class Integrator {
     const Real remaining = t_end_ - state_.t;
     const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
     const Real h = select(last, remaining, state_.h);
+    if constexpr (System::highest_index() > 1) scale_weights(lanes, h);
 
     const Mask cautious = after_failure_ != Real(0.0);
     const StepAttempt<Real> attempt =
@@ -186,6 +187,20 @@ class Integrator {
   static constexpr double rate_to_keep = 1e-3;
 
   static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
+  /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
+  /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
+  /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
+  MANYFOLD_INLINE void scale_weights(const Mask& mask, const Real& h) {
+    Real weight[n];
+    error_weights(options_.tolerances, state_.y, weight);
+    static_for<n>([&](auto i) {
+      constexpr int index = System::index(i);
+      if constexpr (index > 1) weight[i] *= abs(h);
+      if constexpr (index > 2) weight[i] *= abs(h);
+      state_.weight[i] = select(mask, weight[i], state_.weight[i]);
+    });
+  }
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                         const Mask& rejected, const Mask& failed) {

@@ -72,6 +72,14 @@ class Linearisation {
     });
   }
 
+  /// sum += F_y x
+  MANYFOLD_INLINE void add_product_y(const Real (&x)[System::n], Real (&sum)[System::n]) const {
+    for_each_index<System::entries_y.size>([&](auto k) {
+      const int i = row_y(k);
+      sum[i] += by_y_[k] * x[column_y(k)];
+    });
+  }
+
   /// Entry k of shift F_y' + F_y, in the row order of `Structure::matrix`.
   template <class Number>
   MANYFOLD_INLINE Number shifted(auto k, const Number& shift) const {
@@ -101,6 +109,8 @@ class Linearisation {
   static constexpr MANYFOLD_INLINE int slot_y(int k) { return slots.y[k]; }
   static constexpr MANYFOLD_INLINE int slot_dy(int k) { return slots.dy[k]; }
 
+  static constexpr MANYFOLD_INLINE int row_y(int k) { return System::entries_y.row[k]; }
+  static constexpr MANYFOLD_INLINE int column_y(int k) { return System::entries_y.column[k]; }
   static constexpr MANYFOLD_INLINE int row_dy(int k) { return System::entries_dy.row[k]; }
   static constexpr MANYFOLD_INLINE int column_dy(int k) { return System::entries_dy.column[k]; }
 

@@ -29,6 +29,23 @@ struct System {
     return false;
   }
 
+  /// The index of variable i, as the model declares it.
+  static constexpr int index(int i) {
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.index;
+      i -= variable.count;
+    }
+    return 1;
+  }
+
+  static constexpr int highest_index() {
+    int highest = 1;
+    for (const Variable& variable : Equations::variables) highest = variable.index > highest ? variable.index : highest;
+    return highest;
+  }
+  static_assert(highest_index() == 1 || (mass_form && !model_check::HasMassMatrix<Equations>),
+                "manyfold: variables of index 2 or 3 need the semi-explicit form: rhs(t, y, p, f) without mass_matrix");
+
   static constexpr bool singular_mass_matrix() {
     if constexpr (requires { Equations::singular_mass_matrix; }) {
       return Equations::singular_mass_matrix;

@@ -4,11 +4,16 @@
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/radau.hpp"
 #include "kernels/methods/rosenbrock.hpp"
+#include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum/pendulum.hpp"
+#include "problems/pendulum_ggl/pendulum_ggl.hpp"
+#include "problems/pendulum_index2/pendulum_index2.hpp"
+#include "problems/pendulum_index3/pendulum_index3.hpp"
 #include "problems/rlc_index0/rlc_index0.hpp"
 #include "problems/rlc_index1/rlc_index1.hpp"
+#include "problems/rlc_index2/rlc_index2.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "problems/van_der_pol/van_der_pol.hpp"
@@ -32,8 +37,9 @@ MethodDescription describe_method(const char* template_name) {
 }  // namespace
 
 const std::vector<ModelDescription>& builtin_models() {
-  static const auto models = describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1,
-                                          VanDerPol, Diffusion<structural_value(40)>>();
+  static const auto models =
+      describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, VanDerPol,
+                   Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2, Cstr>();
   return models;
 }
 

@@ -24,7 +24,7 @@ struct RadauIIA1 {
   static constexpr double e[1] = {-1.0};
 };
 
-/// Radau IIA of order 3, Table IV.5.5.
+/// Radau IIA of order 3, Table IV.5.6.
 struct RadauIIA3 {
   static constexpr const char* name = "radau3";
   static constexpr const char* family = "Radau IIA";
@@ -64,7 +64,7 @@ struct RadauIIA5 {
   static constexpr double e[3] = {-10.04880939982741556246, 1.382142733160748895794, -0.3333333333333333333333};
 };
 
-/// Radau IIA of order 9: nodes (IV.5.6) for five stages; Hairer & Wanner, J. Comput. Appl. Math. 111 (1999).
+/// Radau IIA of order 9: five stages; Hairer & Wanner, J. Comput. Appl. Math. 111 (1999).
 struct RadauIIA9 {
   static constexpr const char* name = "radau9";
   static constexpr const char* family = "Radau IIA";
@@ -110,7 +110,7 @@ struct RadauIIA9 {
                                   0.5920031671845428725662, -0.2};
 };
 
-/// Radau IIA of order 13: nodes (IV.5.6) for seven stages; Hairer & Wanner, J. Comput. Appl. Math. 111 (1999).
+/// Radau IIA of order 13: seven stages; Hairer & Wanner, J. Comput. Appl. Math. 111 (1999).
 struct RadauIIA13 {
   static constexpr const char* name = "radau13";
   static constexpr const char* family = "Radau IIA";

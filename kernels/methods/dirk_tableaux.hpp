@@ -30,7 +30,7 @@ struct BackwardEulerTableau {
   static constexpr double dense[1][1] = {{1.0}};
 };
 
-/// Alexander's SDIRK of order 2, SIAM J. Numer. Anal. 14 (1977), section 3: gamma = 1 - 1/sqrt(2). The embedded weights
+/// Alexander's SDIRK of order 2, SIAM J. Numer. Anal. 14 (1977): gamma = 1 - 1/sqrt(2). The embedded weights
 /// (3/5, 2/5) are of order 1; the estimate is near 0.076 h^2 y''. Dense output of order 2.
 struct Sdirk2Tableau {
   static constexpr const char* name = "sdirk2";
@@ -48,7 +48,7 @@ struct Sdirk2Tableau {
                                          {-1.414213562373095048802, 2.414213562373095048801}};
 };
 
-/// Alexander's strongly S-stable SDIRK of order 3, SIAM J. Numer. Anal. 14 (1977), theorem 5: gamma is the root near
+/// Alexander's strongly S-stable SDIRK of order 3, SIAM J. Numer. Anal. 14 (1977): gamma is the root near
 /// 0.436 of x^3 - 3 x^2 + 3/2 x - 1/6. The embedded weights are those of order 2 on the first two stages; the estimate
 /// is gamma h times the second difference of the K_i. Dense output of order 3.
 struct Sdirk3Tableau {

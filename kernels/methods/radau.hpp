@@ -115,7 +115,7 @@ class Collocation {
   static constexpr int reals = s % 2;
   static constexpr int pairs = s / 2;
   static constexpr int degree = collocation::degree<Tableau>;
-  /// More stages converge more slowly: Hairer & Wanner (1999), section 4.
+  /// More stages converge more slowly: Hairer & Wanner (1999).
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
   using State = LaneState<System, Real, degree>;
   using Matrices = Linearisation<System, Real>;
@@ -132,9 +132,12 @@ class Collocation {
   }
 
   /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
-  /// code for the lower bound.
+  /// code for the lower bound. What is left in the constraints of a system of higher index returns in the next step's
+  /// estimate, divided by c_1 for each differentiation and however short that step: it must be smaller by as much.
   static double newton_tolerance(double internal_rtol) {
-    return std::fmax(std::fmin(0.03, std::sqrt(internal_rtol)), 1e-14 / internal_rtol);
+    double tolerance = std::fmin(0.03, std::sqrt(internal_rtol));
+    for (int k = 1; k < System::highest_index(); ++k) tolerance *= Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
+    return std::fmax(tolerance, 1e-14 / internal_rtol);
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
@@ -305,6 +308,13 @@ class Collocation {
     const auto estimate = [&](const Real(&y)[n]) {
       Real error[n];
       System::residual(state.t, y, v, state.p, error);
+      if constexpr (System::highest_index() > 1) {
+        // y_n meets the constraints but for what Newton's method left, which the filter multiplies by
+        // (gamma/h)^(index-1), however short the step.
+        static_for<n>([&](auto i) {
+          if constexpr (System::algebraic(i)) error[i] = Real(0.0);
+        });
+      }
       filter(error);
       struct {
         Real vector[n];

@@ -51,6 +51,10 @@ class Rosenbrock {
       System::mass_form,
       "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) need a model of the form M y' = f(t, y): give it "
       "rhs(t, y, p, f) in place of residual, or choose another method");
+  static_assert(
+      System::highest_index() == 1,
+      "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) are for systems of index 1: choose a Radau IIA method "
+      "for variables of index 2 and 3");
   static constexpr int n = System::n;
   static constexpr int s = Tableau::stages;
   static constexpr int degree = Tableau::dense_degree;

@@ -1,6 +1,6 @@
 #pragma once
 // Coefficients of Rosenbrock methods in the transformed variables that need no product with the Jacobian: Hairer &
-// Wanner II, (IV.7.25). With the matrix F_y'/(gamma h) + F_y, for M y' = f(t, y):
+// Wanner II, section IV.7. With the matrix F_y'/(gamma h) + F_y, for M y' = f(t, y):
 //
 //   (M/(gamma h) - f_y) U_i = f(t_n + c_i h, y_n + sum_j a_ij U_j) + M sum_j C_ij U_j / h + d_i h f_t
 //   y_(n+1) = y_n + sum_i m_i U_i, err = sum_i e_i U_i

@@ -216,8 +216,8 @@ TYPED_TEST(Collocated, TheTransformationDiagonalisesTheInverse) {
   }
 }
 
-/// The coefficients alpha, Gamma and b of a Rosenbrock method from its transformed ones. Hairer & Wanner II, (IV.7.23):
-/// Gamma = (1/gamma - C)^-1, alpha = a Gamma, b = m Gamma.
+/// The coefficients alpha, Gamma and b of a Rosenbrock method from its transformed ones. Hairer & Wanner II, section
+/// IV.7: Gamma = (1/gamma - C)^-1, alpha = a Gamma, b = m Gamma.
 template <class Tableau>
 struct Untransformed {
   static constexpr int s = Tableau::stages;
@@ -249,7 +249,7 @@ std::vector<double> times(const collocation::SquareMatrix<s>& matrix, const std:
 }
 
 /// A rooted tree for Rosenbrock methods: branches go through alpha, but an only branch through alpha + Gamma. Hairer &
-/// Wanner II, theorem IV.7.4.
+/// Wanner II, section IV.7.
 struct RosenbrockTree {
   double density = 1.0;
   int branches = 0;

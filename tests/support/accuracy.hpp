@@ -15,6 +15,7 @@ inline std::vector<double> scales(const std::string& model, std::size_t n) {
   if (model == "robertson") return {1.0, 1e-4, 1.0};
   if (model == "rlc_index0") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
   if (model == "rlc_index1") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
+  if (model == "rlc_index2") return {10, 10, 10, 10, 10, 0.1, 0.1, 0.1, 0.1, 0.1};
   if (model == "das1") return {5, 5, 5, 5, 17, 3.5, 54, 71};
   if (model == "transistor_amplifier") return std::vector<double>(n, 6.0);
   return std::vector<double>(n, 1.0);

@@ -28,4 +28,29 @@ struct DensePolynomial {
   }
 };
 
+/// Weights of what a method keeps of its stages, x_i, in the dense output around the end of the step: P(u) - y_(n+1) =
+/// sum_k u^(k+1) sum_i at[k][i] x_i with u = theta - 1.
+template <int stages, int degree>
+struct DenseWeights {
+  double at[degree][stages] = {};
+};
+
+/// From the weights around the start, y_n + sum_i x_i sum_k dense_ik theta^(k+1).
+template <class Tableau>
+constexpr auto dense_weights_at_end() {
+  constexpr int degree = Tableau::dense_degree;
+  DenseWeights<Tableau::stages, degree> result;
+  for (int i = 0; i < Tableau::stages; ++i) {
+    // sum_k dense_ik (1 + u)^(k+1), expanded in powers of u by Horner's scheme.
+    double power[degree + 1] = {};
+    for (int k = degree; k >= 0; --k) {
+      for (int m = degree; m > 0; --m) power[m] += power[m - 1];
+      power[0] += k > 0 ? Tableau::dense[i][k - 1] : 0.0;
+    }
+    // power[0] belongs to y_(n+1): the end of the step is met exactly.
+    for (int k = 0; k < degree; ++k) result.at[k][i] = power[k + 1];
+  }
+  return result;
+}
+
 }  // namespace manyfold

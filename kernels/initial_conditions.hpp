@@ -131,10 +131,13 @@ class InitialConditions {
       Real delta[n];
       for (int i = 0; i < n; ++i) delta[i] = F[i];
       search_factors_.solve(delta);
-      const Real size = correction_size(delta, dy, weight);
+      // Changes of derivatives count relative to the larger of what they were and what they would become.
+      Real slope[n];
+      for (int i = 0; i < n; ++i) slope[i] = max(abs(dy[i]), abs(dy[i] - delta[i]));
+      const Real size = correction_size(delta, slope, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
       const Mask small = searching & (size <= Real(small_correction)) &
-                         ((slope_change(delta, dy) <= Real(1e-6)) | Mask(iteration >= most_slope_iterations));
+                         ((slope_change(delta, slope) <= Real(1e-6)) | Mask(iteration >= most_slope_iterations));
 
       Real damping(1.0);
       Mask improving = searching;
@@ -150,7 +153,7 @@ class InitialConditions {
         Real simplified[n];
         for (int i = 0; i < n; ++i) simplified[i] = trial_F[i];
         search_factors_.solve(simplified);
-        const Real next_size = correction_size(simplified, dy, weight);
+        const Real next_size = correction_size(simplified, slope, weight);
         const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
         for (int i = 0; i < n; ++i) {
           y[i] = select(accept, trial_y[i], y[i]);
@@ -233,22 +236,22 @@ class InitialConditions {
     result.consistent = solvable & met;
   }
 
-  /// Corrections of variables in the error norm, those of derivatives relative to the derivatives.
-  static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&dy)[n], const Real (&weight)[n]) {
+  /// Corrections of variables in the error norm, those of derivatives relative to `slope`.
+  static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&slope)[n], const Real (&weight)[n]) {
     Real sum(0.0);
     for (int i = 0; i < n; ++i) {
       if (solves_for_value(i)) sum += square(delta[i] * weight[i]);
     }
-    return sqrt(sum * Real(1.0 / n)) + slope_change(delta, dy);
+    return sqrt(sum * Real(1.0 / n)) + slope_change(delta, slope);
   }
 
   /// Largest relative change of a derivative. The mass-matrix form is linear in them: there is nothing to wait for.
-  static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&dy)[n]) {
+  static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&slope)[n]) {
     Real largest(0.0);
     if constexpr (!System::mass_form) {
       for (int i = 0; i < n; ++i) {
         if (solves_for_value(i)) continue;
-        const Real scale = max(abs(dy[i]), abs(dy[i] - delta[i]));
+        const Real scale = max(slope[i], abs(delta[i]));
         largest = max(largest, select(delta[i] == Real(0.0), Real(0.0), abs(delta[i]) / scale));
       }
     }

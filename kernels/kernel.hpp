@@ -7,6 +7,7 @@
 #endif
 #include "describe.hpp"
 #include "methods/dirk.hpp"
+#include "methods/explicit.hpp"
 #include "methods/radau.hpp"
 #include "methods/rosenbrock.hpp"
 #include "supply.hpp"

@@ -80,6 +80,9 @@ class Linearisation {
     });
   }
 
+  /// Entry k of F_y', in the row order of its pattern.
+  MANYFOLD_INLINE const Real& entry_dy(int k) const { return by_dy_[k]; }
+
   /// Entry k of shift F_y' + F_y, in the row order of `Structure::matrix`.
   template <class Number>
   MANYFOLD_INLINE Number shifted(auto k, const Number& shift) const {

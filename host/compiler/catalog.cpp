@@ -2,6 +2,7 @@
 
 #include "kernels/describe.hpp"
 #include "kernels/methods/dirk.hpp"
+#include "kernels/methods/explicit.hpp"
 #include "kernels/methods/radau.hpp"
 #include "kernels/methods/rosenbrock.hpp"
 #include "problems/cstr/cstr.hpp"
@@ -65,6 +66,8 @@ const std::vector<MethodDescription>& methods() {
       describe_method<Rodas5PTableau>("Rodas5p"),
       describe_method<Rodas4Tableau>("Rodas4"),
       describe_method<Rodas3PTableau>("Rodas3"),
+      describe_method<Dopri54Tableau>("Dopri54"),
+      describe_method<Rk4Tableau>("Rk4"),
   };
   return all;
 }

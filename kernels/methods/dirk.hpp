@@ -13,34 +13,6 @@
 
 namespace manyfold {
 
-namespace dirk {
-
-/// Weights of the stage increments z_i = Y_i - y_n in the dense output around the end of the step: P(u) - y_(n+1) =
-/// sum_k u^(k+1) sum_i at[k][i] z_i with u = theta - 1.
-template <int stages, int degree>
-struct DenseWeights {
-  double at[degree][stages] = {};
-};
-
-template <class Tableau>
-constexpr auto dense_weights() {
-  constexpr int degree = Tableau::dense_degree;
-  DenseWeights<Tableau::stages, degree> result;
-  for (int i = 0; i < Tableau::stages; ++i) {
-    // d_i(1 + u) = sum_k dense_ik (1 + u)^(k+1), expanded in powers of u by Horner's scheme.
-    double power[degree + 1] = {};
-    for (int k = degree; k >= 0; --k) {
-      for (int m = degree; m > 0; --m) power[m] += power[m - 1];
-      power[0] += k > 0 ? Tableau::dense[i][k - 1] : 0.0;
-    }
-    // power[0] is 1 for the last stage and 0 for the others: the end of the step is met exactly.
-    for (int k = 0; k < degree; ++k) result.at[k][i] = power[k + 1];
-  }
-  return result;
-}
-
-}  // namespace dirk
-
 template <class Tableau_, class System_, class Real_>
 class DiagonallyImplicit {
  public:
@@ -150,7 +122,7 @@ class DiagonallyImplicit {
   }
 
  private:
-  static constexpr auto weights = dirk::dense_weights<Tableau>();
+  static constexpr auto weights = dense_weights_at_end<Tableau>();
 
   /// h sum_(j<i) a_ij K_j, component k.
   template <int i>

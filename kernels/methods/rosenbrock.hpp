@@ -13,13 +13,7 @@ namespace manyfold {
 
 namespace rosenbrock {
 
-/// Weights of the U_i in the dense output around the end of the step: P(u) - y_(n+1) = sum_k u^(k+1) sum_i at[k][i] U_i
-/// with u = theta - 1.
-template <int stages, int degree>
-struct DenseWeights {
-  double at[degree][stages] = {};
-};
-
+/// Weights of the U_i in the dense output.
 template <class Tableau>
 constexpr auto dense_weights() {
   constexpr int degree = Tableau::dense_degree;

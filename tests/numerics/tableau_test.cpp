@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/methods/dirk.hpp"
+#include "kernels/methods/explicit.hpp"
 #include "kernels/methods/radau.hpp"
 #include "kernels/methods/rosenbrock.hpp"
 
@@ -318,6 +319,40 @@ TYPED_TEST(Rosenbrocks, HasItsOrderAndDampsInfinitelyStiffParts) {
   double at_infinity = 1.0;
   for (std::size_t i = 0; i < s; ++i) at_infinity -= method.b[i] * solved[i];
   EXPECT_NEAR(at_infinity, 0.0, 1e-12);
+}
+
+template <class Tableau>
+class Explicit : public testing::Test {};
+using ExplicitTableaux = testing::Types<Rk4Tableau, Dopri54Tableau>;
+TYPED_TEST_SUITE(Explicit, ExplicitTableaux);
+
+TYPED_TEST(Explicit, MeetsTheConditionsOfItsOrders) {
+  constexpr int s = TypeParam::stages;
+  EXPECT_LT(largest_condition_error<TypeParam>(TypeParam::A[s - 1], TypeParam::order), 1e-14);
+  EXPECT_GT(largest_condition_error<TypeParam>(TypeParam::A[s - 1], TypeParam::order + 1), 1e-4);
+  EXPECT_LT(largest_condition_error<TypeParam>(TypeParam::b_embedded, TypeParam::error_order - 1), 1e-14);
+  EXPECT_GT(largest_condition_error<TypeParam>(TypeParam::b_embedded, TypeParam::error_order), 1e-4);
+  const auto row_sums = times_A<TypeParam>(std::vector<double>(s, 1.0));
+  for (std::size_t i = 0; i < s; ++i) EXPECT_NEAR(row_sums[i], TypeParam::c[i], 1e-14);
+}
+
+TYPED_TEST(Explicit, HasDenseOutputOfItsDegree) {
+  constexpr int degree = TypeParam::dense_degree;
+  const auto all = trees<TypeParam>(degree);
+  for (int step = 0; step <= 4; ++step) {
+    const double theta = 0.25 * step;
+    std::vector<double> b(TypeParam::stages, 0.0);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      for (int k = degree - 1; k >= 0; --k) b[i] = (b[i] + TypeParam::dense[i][k]) * theta;
+    }
+    for (std::size_t size = 1; size < all.size(); ++size) {
+      for (const Tree& tree : all[size]) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < b.size(); ++i) sum += b[i] * tree.phi[i];
+        EXPECT_NEAR(sum, std::pow(theta, static_cast<double>(size)) / tree.density, 1e-14) << theta;
+      }
+    }
+  }
 }
 
 }  // namespace

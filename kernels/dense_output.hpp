@@ -19,11 +19,11 @@ struct DensePolynomial {
   }
 
   /// Before the first step: the straight line with the initial derivative.
-  MANYFOLD_INLINE void start(const Real& step, const Real (&dy)[n]) {
-    h = step;
+  MANYFOLD_INLINE void start(const MaskOf<Real>& lanes, const Real& step, const Real (&dy)[n]) {
+    h = select(lanes, step, h);
     for (int i = 0; i < n; ++i) {
-      coefficient[0][i] = step * dy[i];
-      for (int k = 1; k < degree; ++k) coefficient[k][i] = Real(0.0);
+      coefficient[0][i] = select(lanes, step * dy[i], coefficient[0][i]);
+      for (int k = 1; k < degree; ++k) coefficient[k][i] = select(lanes, Real(0.0), coefficient[k][i]);
     }
   }
 };

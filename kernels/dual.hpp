@@ -20,7 +20,7 @@ struct Dual {
   }
   /// Plain numbers mix with duals of any lane type.
   template <class Number>
-  requires(!__is_same(Number, Real) && __is_constructible(Real, double) &&
+  requires(!is_same<Number, Real> && __is_constructible(Real, double) &&
            __is_constructible(double, Number)) MANYFOLD_INLINE Dual(Number constant)
       : Dual(Real(static_cast<double>(constant))) {}
 

@@ -7,6 +7,23 @@
 
 namespace manyfold {
 
+/// The settings of all instances, as `Method` wants them.
+template <class Method>
+MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOptions& options) {
+  IntegratorOptions<Method::n> result{};
+  const double scale = Method::internal_rtol(options.rtol) / options.rtol;
+  result.tolerances.rtol = options.rtol * scale;
+  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
+  result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
+  // Steps that may not shrink must be solved, however slowly Newton's method converges.
+  if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
+  result.max_steps = options.max_steps;
+  result.first_step = options.first_step;
+  result.max_step = options.max_step;
+  result.fixed_step = options.fixed_step;
+  return result;
+}
+
 /// An instance that is ready for a lane: element `from` of `lanes`.
 template <class Method>
 struct ReadyInstance {
@@ -32,8 +49,9 @@ class LaneDriver {
   static constexpr int n = System::n;
   static constexpr int width = lane_width<Real>;
 
-  MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const int* saved, int saved_count, Supply& supply)
-      : saved_(saved), saved_count_(saved_count), supply_(supply), integrator_(options) {}
+  MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
+                             typename Method::Fallback& fallback)
+      : saved_(saved), supply_(supply), integrator_(options, fallback) {}
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {
@@ -58,6 +76,8 @@ class LaneDriver {
   }
 
  private:
+  static constexpr double latest_time = 1.7976931348623157e308;  ///< the largest double
+
   MANYFOLD_INLINE void refill() {
     const Mask live = integrator_.live();
     if (all(live)) return;
@@ -87,9 +107,10 @@ class LaneDriver {
       const double time = assignment.times[next];
       if (forward ? time > assignment.t_begin : time < assignment.t_begin) break;
       if (time == assignment.t_begin) {
-        for (int k = 0; k < saved_count_; ++k) {
-          assignment.values[next * saved_count_ + k] = Lanes::get(integrator_.y(saved_[k]), lane);
-        }
+        for_each_index<n>([&](auto i) {
+          const int place = saved_.place[i];
+          if (place >= 0) assignment.values[next * saved_.count + place] = Lanes::get(integrator_.y(i), lane);
+        });
       }
       ++next;
     }
@@ -100,7 +121,7 @@ class LaneDriver {
     const Assignment& assignment = assignment_[lane];
     const int next = next_time_[lane];
     const bool forward = assignment.t_end >= assignment.t_begin;
-    const double never = forward ? __builtin_inf() : -__builtin_inf();
+    const double never = forward ? latest_time : -latest_time;
     Lanes::set(output_time_, lane, next < assignment.time_count ? assignment.times[next] : never);
   }
 
@@ -111,13 +132,16 @@ class LaneDriver {
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
     };
     for (Mask lanes = pending(); any(lanes); lanes = pending()) {
-      for (int k = 0; k < saved_count_; ++k) {
-        const Real value = integrator_.dense(saved_[k], output_time_);
+      // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
+      for_each_index<n>([&](auto i) {
+        const int place = saved_.place[i];
+        if (place < 0) return;
+        const Real value = integrator_.dense(i, output_time_);
         for (int lane = 0; lane < width; ++lane) {
           if (!Lanes::test(lanes, lane)) continue;
-          assignment_[lane].values[next_time_[lane] * saved_count_ + k] = Lanes::get(value, lane);
+          assignment_[lane].values[next_time_[lane] * saved_.count + place] = Lanes::get(value, lane);
         }
-      }
+      });
       for (int lane = 0; lane < width; ++lane) {
         if (!Lanes::test(lanes, lane)) continue;
         ++next_time_[lane];
@@ -135,10 +159,10 @@ class LaneDriver {
     outcome.counters = integrator_.counters(lane);
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
     if (assignment.end_state != nullptr) {
-      for (int i = 0; i < n; ++i) {
+      for_each_index<n>([&](auto i) {
         assignment.end_state[i] = Lanes::get(integrator_.y(i), lane);
         assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);
-      }
+      });
     }
     supply_.store(assignment, outcome);
   }
@@ -153,8 +177,7 @@ class LaneDriver {
     supply_.cancel_ready();
   }
 
-  const int* saved_;
-  int saved_count_;
+  SavedVariables saved_;
   Supply& supply_;
   Integrator<Method> integrator_;
   Assignment assignment_[width];

@@ -44,20 +44,22 @@ class Integrator {
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
 
-  explicit MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options) : options_(options) {
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback)
+      : options_(options) {
+    method_.use(fallback);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
-    state_.h = state_.path.h = Real(1.0);
+    state_.h = Real(1.0);
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
-    state_.path.start(Real(1.0), state_.dy);
+    state_.path.start(Mask(true), Real(1.0), state_.dy);
     work_.newton_passes = 0.0;
   }
 
   /// Makes instances ready: `lanes` comes with t, t_end, y and the parameters proper in p. All lanes of the pack at
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
-  static MANYFOLD_NOINLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
+  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
     InitialConditions<System, Real> conditions;
     const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
@@ -71,7 +73,7 @@ class Integrator {
   /// Puts instance `from` of `lanes` into lane `lane`.
   MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
     const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
-    const auto put = [&](Real& to, double value) { Lanes::set(to, lane, value); };
+    const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
     copy(t_end_, lanes.t_end);
     for (int i = 0; i < n; ++i) {
@@ -88,10 +90,8 @@ class Integrator {
     if (span < 0.0) h = -h;
     put(state_.h, h);
     put(state_.contraction, 1.0);
-    put(state_.path.h, h);
+    state_.path.start(Lanes::only(lane), Real(h), state_.dy);
     for (int i = 0; i < n; ++i) {
-      put(state_.path.coefficient[0][i], h * Lanes::get(lanes.dy[i], from));
-      for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], 0.0);
       put(state_.weight[i],
           1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(Lanes::get(lanes.y[i], from))));
     }
@@ -101,10 +101,14 @@ class Integrator {
     put(after_failure_, 1.0);
     put(failures_, 0.0);
     put(failure_, static_cast<double>(Status::step_too_small));
-    for (Real* counter : {&accepted_, &rejected_, &newton_failures_, &work_.newton_iterations, &work_.residuals,
-                          &work_.jacobians, &work_.factorizations, &work_.solves}) {
-      put(*counter, 0.0);
-    }
+    put(accepted_, 0.0);
+    put(rejected_, 0.0);
+    put(newton_failures_, 0.0);
+    put(work_.newton_iterations, 0.0);
+    put(work_.residuals, 0.0);
+    put(work_.jacobians, 0.0);
+    put(work_.factorizations, 0.0);
+    put(work_.solves, 0.0);
     // Nothing to do where the span is empty.
     if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
   }
@@ -132,13 +136,14 @@ class Integrator {
     state_.t = select(accepted, select(last, t_end_, state_.t + h), state_.t);
     choose_next_step(attempt, h, accepted, rejected, failed);
 
-    count_work(accepted_, accepted, Real(1.0));
-    count_work(rejected_, rejected, Real(1.0));
-    count_work(newton_failures_, failed, Real(1.0));
+    count_work<Real>(accepted_, accepted, Real(1.0));
+    count_work<Real>(rejected_, rejected, Real(1.0));
+    count_work<Real>(newton_failures_, failed, Real(1.0));
     const Mask arrived = accepted & last;
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
-    const Mask exhausted = live() & lanes & (accepted_ + rejected_ + newton_failures_ >= Real(options_.max_steps));
+    const Mask exhausted =
+        live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
     for (int i = 0; i < n; ++i) {
       const Real weight =
@@ -164,7 +169,9 @@ class Integrator {
   }
 
   MANYFOLD_INLINE Counters counters(int lane) const {
-    const auto number = [lane](const Real& counter) { return static_cast<std::int64_t>(Lanes::get(counter, lane)); };
+    const auto number = [lane](const CountOf<Real>& counter) {
+      return static_cast<std::int64_t>(Lanes::get(counter, lane));
+    };
     Counters result;
     result.steps = number(accepted_);
     result.rejected = number(rejected_);
@@ -204,6 +211,20 @@ class Integrator {
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                         const Mask& rejected, const Mask& failed) {
+    if constexpr (requires { &Method::next_step; }) {
+      // A method of variable order chooses both order and step.
+      const Real next = method_.next_step(state_, h, accepted, rejected, failed);
+      if (options_.fixed_step == 0.0) state_.h = select(accepted | rejected | failed, limited(next), state_.h);
+      stale_ = select(accepted | rejected, Real(0.0), select(failed, Real(1.0), stale_));
+      remember(accepted, rejected | failed);
+    } else {
+      choose_by_estimate(attempt, h, accepted, rejected, failed);
+    }
+  }
+
+  /// The next step of a method with one order.
+  MANYFOLD_INLINE void choose_by_estimate(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
+                                          const Mask& rejected, const Mask& failed) {
     if (options_.fixed_step > 0.0) {
       if (any(failed)) state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
       return;
@@ -222,18 +243,26 @@ class Integrator {
       stale_ = select(accepted, select(attempt.rate <= Real(rate_to_keep), Real(0.0), Real(1.0)), stale_);
       stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
     }
-    const Real longest(options_.max_step);
-    next = select(abs(next) > longest, select(next < Real(0.0), -longest, longest), next);
-    state_.h = select(accepted | rejected, next, state_.h);
+    state_.h = select(accepted | rejected, limited(next), state_.h);
     state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
     history_.h = select(accepted, h, history_.h);
     history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
-    after_failure_ = select(accepted, Real(0.0), select(rejected | failed, Real(1.0), after_failure_));
+    remember(accepted, rejected | failed);
+  }
+
+  /// The step, or the longest one that is allowed.
+  MANYFOLD_INLINE Real limited(const Real& step) const {
+    const Real longest(options_.max_step);
+    return select(abs(step) > longest, select(step < Real(0.0), -longest, longest), step);
+  }
+
+  MANYFOLD_INLINE void remember(const Mask& accepted, const Mask& failed) {
+    after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
     failures_ = select(accepted, Real(0.0), failures_);
   }
 
   /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on.
-  MANYFOLD_NOINLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
+  MANYFOLD_OUTLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
     failures_ += select(rejected | failed, Real(1.0), Real(0.0));
     const Real reason = select(attempt.singular, code(Status::singular_jacobian),
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
@@ -255,9 +284,9 @@ class Integrator {
   Real after_failure_;  ///< 1: at the start, or the last attempt was not accepted
   Real failures_;       ///< attempts in a row that were not accepted
   Real failure_;        ///< status that the last failure would lead to
-  Real accepted_;
-  Real rejected_;
-  Real newton_failures_;
+  CountOf<Real> accepted_;
+  CountOf<Real> rejected_;
+  CountOf<Real> newton_failures_;
 };
 
 }  // namespace manyfold

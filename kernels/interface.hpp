@@ -23,6 +23,12 @@ struct Assignment {
   double* end_state;  ///< [2][variables of the model]: y and y' where the instance ended; may be null
 };
 
+/// Which variables are saved.
+struct SavedVariables {
+  const int* place;  ///< [variables of the model]: position among the saved ones; -1: not saved
+  int count;
+};
+
 /// The settings of all instances.
 struct KernelOptions {
   double rtol;
@@ -31,8 +37,7 @@ struct KernelOptions {
   double first_step;  ///< 0: chosen per instance
   double max_step;
   double fixed_step;  ///< > 0: constant steps without error test
-  const int* saved;   ///< indices of the saved variables
-  int saved_count;
+  SavedVariables saved;
 };
 
 /// How well the lanes were used.

@@ -6,6 +6,7 @@
 #include "lane/pack.hpp"
 #endif
 #include "describe.hpp"
+#include "methods/bdf.hpp"
 #include "methods/dirk.hpp"
 #include "methods/explicit.hpp"
 #include "methods/radau.hpp"
@@ -43,8 +44,9 @@ const Kernel& kernel() {
         // On the heap: the state of a pack of large systems does not fit a thread's stack.
         const auto settings = integrator_options<Stepper>(options);
         const auto supply = std::make_unique<PackSupply<Stepper>>(settings, feed);
-        const auto driver = std::make_unique<LaneDriver<Stepper, PackSupply<Stepper>>>(settings, options.saved,
-                                                                                       options.saved_count, *supply);
+        const auto fallback = std::make_unique<typename Stepper::Fallback>();
+        const auto driver =
+            std::make_unique<LaneDriver<Stepper, PackSupply<Stepper>>>(settings, options.saved, *supply, *fallback);
         driver->run(utilisation);
       },
   };

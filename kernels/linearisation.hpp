@@ -52,16 +52,26 @@ class Linearisation {
       outdated = live & stale;
       refactor = live & (stale | (h != factored_h_) | singular_);
     }
+    update<keeps>(outdated, refactor, state, work, factor);
+    factored_h_ = select(refactor, h, factored_h_);
+    return singular_ & live;
+  }
+
+  /// Evaluates the Jacobians in the lanes of `outdated`, then the factors in those of `refactor`.
+  template <bool keeps, class State>
+  MANYFOLD_INLINE void update(const Mask& outdated, const Mask& refactor, const State& state, WorkCounters<Real>& work,
+                              auto&& factor) {
     if (any(outdated)) evaluate<keeps>(outdated, state);
     if (any(refactor)) {
       const Mask good = factor(refactor);
       singular_ = (singular_ & !refactor) | (refactor & !good);
-      factored_h_ = select(refactor, h, factored_h_);
     }
-    count_work(work.jacobians, outdated, Real(1.0));
-    count_work(work.factorizations, refactor, Real(1.0));
-    return singular_ & live;
+    count_work<Real>(work.jacobians, outdated, Real(1.0));
+    count_work<Real>(work.factorizations, refactor, Real(1.0));
   }
+
+  /// Lanes whose matrix could not be factorised.
+  MANYFOLD_INLINE const Mask& singular() const { return singular_; }
 
   /// F_y' x
   MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {
@@ -119,7 +129,7 @@ class Linearisation {
 
   template <class Number>
   static MANYFOLD_INLINE Number as(const Real& x) {
-    if constexpr (__is_same(Number, Real)) {
+    if constexpr (is_same<Number, Real>) {
       return x;
     } else {
       return Number(x, Real(0.0));

@@ -28,7 +28,9 @@ struct IndexSet {
   /// Number of elements in both sets.
   constexpr int common(const IndexSet& other) const {
     int total = 0;
-    for (int k = 0; k < words; ++k) total += __builtin_popcountll(word[k] & other.word[k]);
+    for (int k = 0; k < words; ++k) {
+      for (unsigned long long rest = word[k] & other.word[k]; rest != 0; rest &= rest - 1) ++total;
+    }
     return total;
   }
 };

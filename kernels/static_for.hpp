@@ -13,8 +13,30 @@ struct Constant {
 template <int... Values>
 struct Sequence {};
 
+template <class First, class Second, int offset>
+struct Join;
+template <int... A, int... B, int offset>
+struct Join<Sequence<A...>, Sequence<B...>, offset> {
+  using type = Sequence<A..., (offset + B)...>;
+};
+
+/// Sequence<0, ..., Count - 1>, by halves: compilers have builtins for it, each its own.
 template <int Count>
-using CountTo = Sequence<__integer_pack(Count)...>;
+struct Counting {
+  using type =
+      typename Join<typename Counting<Count / 2>::type, typename Counting<Count - Count / 2>::type, Count / 2>::type;
+};
+template <>
+struct Counting<0> {
+  using type = Sequence<>;
+};
+template <>
+struct Counting<1> {
+  using type = Sequence<0>;
+};
+
+template <int Count>
+using CountTo = typename Counting<Count>::type;
 
 template <class Body, int... Values>
 MANYFOLD_INLINE void static_for_each(Sequence<Values...>, Body&& body) {

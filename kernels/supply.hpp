@@ -1,28 +1,9 @@
 #pragma once
 // The supply of a pack on the CPU: takes instances from the engine by the pack and makes their initial conditions
 // consistent, all lanes at once, before they are needed, so that refilling one lane stalls no other.
-#include <cmath>
-
 #include "ensemble.hpp"
 
 namespace manyfold {
-
-/// The settings of all instances, as `Method` wants them.
-template <class Method>
-IntegratorOptions<Method::n> integrator_options(const KernelOptions& options) {
-  IntegratorOptions<Method::n> result{};
-  const double scale = Method::internal_rtol(options.rtol) / options.rtol;
-  result.tolerances.rtol = options.rtol * scale;
-  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
-  result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
-  // Steps that may not shrink must be solved, however slowly Newton's method converges.
-  if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
-  result.max_steps = options.max_steps;
-  result.first_step = options.first_step;
-  result.max_step = options.max_step;
-  result.fixed_step = options.fixed_step;
-  return result;
-}
 
 template <class Method>
 class PackSupply {

@@ -10,6 +10,7 @@
 #include <manyfold/options.hpp>
 
 #include "host/compiler/kernel_library.hpp"
+#include "host/engine/ensemble_run.hpp"
 
 namespace manyfold::cli {
 
@@ -18,23 +19,55 @@ inline void announce(const std::string& line) {
   std::cerr << "manyfold: " << line << std::endl;
 }
 
-/// The backend that will run; says so where `auto` had to choose.
-inline std::string choose_backend(const SolverOptions& options) {
-  if (options.backend == "cuda")
-    throw UsageError("backend 'cuda': this build has no CUDA backend; use 'cpu' or 'auto'");
-  if (options.backend != "cpu" && options.backend != "auto") {
+/// The backend that will run.
+struct ChosenBackend {
+  std::string name;                        ///< cpu | cuda
+  std::string reason;                      ///< why `auto` took it
+  const DeviceBackend* devices = nullptr;  ///< of `cuda`
+};
+
+/// With fewer instances `auto` stays on the CPU: most of a device's threads would have nothing to do.
+inline constexpr std::int64_t least_instances_for_device = 4096;
+
+inline ChosenBackend choose_backend(const SolverOptions& options, std::int64_t instances) {
+  if (options.backend != "auto" && options.backend != "cpu" && options.backend != "cuda") {
     throw UsageError(fmt::format("unknown backend '{}': one of auto, cpu, cuda", options.backend));
   }
   if (options.precision != "float64") {
     throw UsageError(fmt::format("precision '{}': this version computes in float64 only", options.precision));
   }
-  return "cpu";
+  if (options.backend == "cpu") return {"cpu", "", nullptr};
+  std::string reason;
+  const DeviceBackend* devices = device_backend(reason);
+  if (devices != nullptr) reason = devices->unavailable();
+  if (options.backend == "cuda") {
+    if (!reason.empty()) throw UsageError(fmt::format("backend 'cuda': {}; use 'cpu' or 'auto'", reason));
+    return {"cuda", "", devices};
+  }
+  if (!reason.empty()) return {"cpu", "no GPU: " + reason, nullptr};
+  if (instances < least_instances_for_device) {
+    return {"cpu", fmt::format("{} instances are too few for a GPU", instances), nullptr};
+  }
+  return {"cuda", devices->devices().front().name, devices};
 }
 
-/// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one.
-/// `value_of(name)` is that value.
+/// The kernel on the devices of a run; null on the CPU. `request` and `run` are those of the processor's kernel.
+inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& backend, const KernelRequest& request,
+                                                          const EnsembleRun& run) {
+  if (backend.devices == nullptr) return nullptr;
+  DeviceDemand demand;
+  demand.instances = run.instances;
+  demand.time_count = run.time_count;
+  demand.saved_count = static_cast<int>(run.saved.size());
+  demand.end_states = static_cast<bool>(run.end_state);
+  demand.memory_mib = run.options.device_memory;
+  return backend.devices->load(device_source(request, announce), demand);
+}
+
+/// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one;
+/// `value_of(name)` is that value, which goes into `request`.
 template <class ValueOf>
-LoadedKernel load_with_structure(KernelRequest request, const ValueOf& value_of) {
+LoadedKernel load_with_structure(KernelRequest& request, const ValueOf& value_of) {
   LoadedKernel loaded = load_kernel(request, announce);
   const std::string& name = loaded.model.structural.name;
   if (name.empty()) return loaded;

@@ -101,31 +101,46 @@ int info(bool json) {
                                                     : 1;
   const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
   const std::string compiler = kernel_compiler().string();
-  const std::string devices = "none: this build has no CUDA backend";
+  std::string reason;
+  const DeviceBackend* devices = device_backend(reason);
+  if (devices != nullptr) reason = devices->unavailable();
+  const std::string device_compiler = devices != nullptr ? devices->compiler() : reason;
   if (json) {
-    Json found = {{"version", build::version},
-                  {"instruction_set", instruction_set},
-                  {"lanes", lanes},
-                  {"threads", threads},
-                  {"backends", {"cpu"}},
-                  {"devices", Json::array()},
-                  {"precisions", {"float64"}},
-                  {"compiler", compiler},
-                  {"kernel_cache", kernel_cache().string()},
-                  {"headers", header_root().string()},
-                  {"methods", Json::array()}};
+    Json found = {
+        {"version", build::version}, {"instruction_set", instruction_set},      {"lanes", lanes},
+        {"threads", threads},        {"backends", Json::array({"cpu"})},        {"devices", Json::array()},
+        {"devices_missing", reason}, {"device_compiler", device_compiler},      {"precisions", {"float64"}},
+        {"compiler", compiler},      {"kernel_cache", kernel_cache().string()}, {"headers", header_root().string()},
+        {"methods", Json::array()}};
+    if (devices != nullptr) {
+      found["backends"].push_back("cuda");
+      for (const DeviceDescription& device : devices->devices()) {
+        found["devices"].push_back({{"name", device.name},
+                                    {"architecture", device.architecture},
+                                    {"memory_gib", device.memory_gib},
+                                    {"multiprocessors", device.multiprocessors}});
+      }
+    }
     for (const MethodDescription& method : methods()) {
       found["methods"].push_back({{"name", method.name}, {"order", method.order}, {"family", method.family}});
     }
     std::cout << found.dump(2) << std::endl;
     return all_succeeded;
   }
+  std::string device_lines = reason.empty() ? "" : "none: " + reason;
+  if (devices != nullptr) {
+    for (const DeviceDescription& device : devices->devices()) {
+      device_lines += fmt::format("{}{} ({}, {:.0f} GiB, {} multiprocessors)", device_lines.empty() ? "" : ", ",
+                                  device.name, device.architecture, device.memory_gib, device.multiprocessors);
+    }
+  }
   std::cout << fmt::format(
-      "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\ncompiler       {} (built "
+      "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\nGPU compiler   {}\ncompiler "
+      "      {} (built "
       "with {})\n"
       "kernel cache   {}\nheaders        {}\nmethods\n",
-      build::version, lanes, instruction_set, threads, devices, compiler.empty() ? "none found" : compiler,
-      build::compiler_id, kernel_cache().string(), header_root().string());
+      build::version, lanes, instruction_set, threads, device_lines, device_compiler,
+      compiler.empty() ? "none found" : compiler, build::compiler_id, kernel_cache().string(), header_root().string());
   for (const MethodDescription& method : methods()) {
     std::cout << fmt::format("  {:<10} order {}  {}\n", method.name, method.order, method.family);
   }

@@ -2,6 +2,8 @@
 // The progress bar: on standard error, and only where somebody looks.
 #include <unistd.h>
 
+#include <cmath>
+
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -12,7 +14,7 @@ namespace manyfold::cli {
 
 /// Seconds as a person says them.
 inline std::string duration(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
+  const auto whole = std::lround(seconds);
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);

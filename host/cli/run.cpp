@@ -21,7 +21,7 @@ void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void print_summary(const RunSummary& summary, const std::string& output) {
+void print_summary(const RunSummary& summary, const ChosenBackend& backend, const std::string& output) {
   const auto total = static_cast<double>(summary.instances);
   std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
                            summary.wall_seconds, total / summary.wall_seconds, summary.threads);
@@ -35,11 +35,13 @@ void print_summary(const RunSummary& summary, const std::string& output) {
       "steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
       static_cast<double>(summary.totals.steps) / total, static_cast<double>(summary.totals.rejected) / total,
       static_cast<double>(summary.totals.newton_iterations) / total, 100.0 * summary.lane_utilisation);
+  std::cout << fmt::format("backend: {}{}\n", backend.name,
+                           backend.reason.empty() ? "" : fmt::format(" (auto: {})", backend.reason));
   std::cout << fmt::format("result: {}\n", output);
 }
 
 nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string& model, const std::string& method,
-                                    const std::string& backend, const std::string& output) {
+                                    const ChosenBackend& backend, const std::string& output) {
   nlohmann::ordered_json by_status = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
     if (summary.by_status[i] > 0) by_status[std::string(status_names[i])] = summary.by_status[i];
@@ -52,7 +54,8 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string
           {"lane_utilisation", summary.lane_utilisation},
           {"newton_utilisation", summary.newton_utilisation},
           {"threads", summary.threads},
-          {"backend", backend},
+          {"backend", backend.name},
+          {"backend_reason", backend.reason},
           {"tier", "fused"},
           {"method", method},
           {"output", output},
@@ -67,11 +70,11 @@ int run(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
   if (arguments.backend) sweep.options.backend = *arguments.backend;
   if (arguments.threads) sweep.options.threads = *arguments.threads;
-  const std::string backend = choose_backend(sweep.options);
+  KernelRequest request{sweep.model, sweep.options.method, std::nullopt, ""};
   const LoadedKernel loaded =
-      load_with_structure({sweep.model, sweep.options.method, std::nullopt, ""},
-                          [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
+      load_with_structure(request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);
+  const ChosenBackend backend = choose_backend(sweep.options, resolved.inputs.instances());
   const std::filesystem::path output =
       arguments.output ? std::filesystem::path(*arguments.output) : resolved.output_file;
 
@@ -93,7 +96,7 @@ int run(const RunArguments& arguments) {
   settings.seed = sweep.sampling.seed;
   settings.sampler = sweep.sampling.sampler;
   settings.version = build::version;
-  settings.backend = backend;
+  settings.backend = backend.name;
   settings.tier = "fused";
   settings.history = arguments.command_line;
   ResultFile file(settings);
@@ -113,6 +116,8 @@ int run(const RunArguments& arguments) {
   };
   ensemble.saved = resolved.saved;
   ensemble.options = resolved.options;
+  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, request, ensemble);
+  ensemble.device = device.get();
   ensemble.stop = &stop_requested;
   ensemble.progress = [&](const Progress& progress) { bar.show(progress); };
 
@@ -126,7 +131,7 @@ int run(const RunArguments& arguments) {
     std::cout << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, output.string()).dump(2)
               << std::endl;
   } else {
-    print_summary(summary, output.string());
+    print_summary(summary, backend, output.string());
   }
   if (summary.interrupted) return interrupted;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

@@ -73,7 +73,7 @@ int solve(const SolveArguments& arguments) {
   options.backend = arguments.backend;
   options.precision = arguments.precision;
   options.threads = 1;
-  const std::string backend = choose_backend(options);
+  const ChosenBackend backend = choose_backend(options, 1);
   if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
     throw UsageError(fmt::format("--rtol {}: needs a number between 0 and 1", arguments.rtol));
   }
@@ -82,16 +82,15 @@ int solve(const SolveArguments& arguments) {
   }
   std::vector<std::pair<std::string, double>> settings;
   for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
-  const LoadedKernel loaded = load_with_structure(
-      {arguments.model, arguments.method, std::nullopt, ""}, [&](const std::string& name) -> std::optional<long> {
-        for (const auto& [key, value] : settings) {
-          if (key != name) continue;
-          if (value != std::floor(value))
-            throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
-          return static_cast<long>(value);
-        }
-        return std::nullopt;
-      });
+  KernelRequest request{arguments.model, arguments.method, std::nullopt, ""};
+  const LoadedKernel loaded = load_with_structure(request, [&](const std::string& name) -> std::optional<long> {
+    for (const auto& [key, value] : settings) {
+      if (key != name) continue;
+      if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
+      return static_cast<long>(value);
+    }
+    return std::nullopt;
+  });
   const ModelDescription& model = loaded.model;
   std::vector<double> parameters;
   for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
@@ -128,6 +127,8 @@ int solve(const SolveArguments& arguments) {
   run.options = options;
   std::vector<double> end_state(2 * initial.size());
   run.end_state = [&](std::int64_t, const double* state) { std::copy_n(state, end_state.size(), end_state.begin()); };
+  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, request, run);
+  run.device = device.get();
   Memory memory;
   run_ensemble(run, memory);
 
@@ -139,7 +140,7 @@ int solve(const SolveArguments& arguments) {
                                      {"status", std::string(status_name(outcome.status))},
                                      {"t", outcome.t_reached},
                                      {"method", loaded.kernel->method},
-                                     {"backend", backend},
+                                     {"backend", backend.name},
                                      {"values", nlohmann::ordered_json::object()},
                                      {"derivatives", nlohmann::ordered_json::object()},
                                      {"stats", counters_json(outcome.counters)},

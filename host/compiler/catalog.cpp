@@ -1,6 +1,7 @@
 #include "host/compiler/catalog.hpp"
 
 #include "kernels/describe.hpp"
+#include "kernels/methods/bdf.hpp"
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/explicit.hpp"
 #include "kernels/methods/radau.hpp"
@@ -66,6 +67,7 @@ const std::vector<MethodDescription>& methods() {
       describe_method<Rodas5PTableau>("Rodas5p"),
       describe_method<Rodas4Tableau>("Rodas4"),
       describe_method<Rodas3PTableau>("Rodas3"),
+      describe_method<BdfFormulas>("Bdf"),
       describe_method<Dopri54Tableau>("Dopri54"),
       describe_method<Rk4Tableau>("Rk4"),
   };

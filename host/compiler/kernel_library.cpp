@@ -23,12 +23,17 @@
 
 #include "build_config.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/engine/installation.hpp"
 #include "host/io/nearest_name.hpp"
 
 namespace manyfold {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Threads of a block on a GPU: enough to fill a multiprocessor's registers with few blocks, few enough that blocks
+/// that have run out of instances make room for others.
+constexpr int device_block_size = 128;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -46,12 +51,6 @@ std::string read_file(const fs::path& path) {
     throw UsageError(
         fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
   return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-fs::path executable_folder() {
-  std::error_code error;
-  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
-  return error ? fs::path() : executable.parent_path();
 }
 
 /// A model as the compiler sees it.
@@ -233,7 +232,35 @@ void check_structural_value(const std::string& model, const StructuralParameter&
   }
 }
 
+/// The translation unit of a kernel: the model, the library's part and its entry point.
+std::string kernel_unit(const KernelRequest& request, const ModelSource& source, const std::string& header,
+                        const std::string& entry_point) {
+  if (read_file(source.file).find("MANYFOLD_MODEL") == std::string::npos) {
+    throw UsageError(fmt::format(
+        "{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
+        source.file.string()));
+  }
+  return fmt::format(
+      "{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n",
+      request.structural_value ? fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value) : "",
+      source.file.string(), header, entry_point);
+}
+
 }  // namespace
+
+DeviceSource device_source(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
+  const ModelSource source = find_model(request.model);
+  const MethodDescription& method = find_method(request.method);
+  DeviceSource result;
+  result.text = kernel_unit(request, source, "kernels/cuda/kernel.hpp",
+                            fmt::format("MANYFOLD_DEVICE_KERNEL({}, {})", method.template_name, device_block_size));
+  result.stem = fmt::format("{}-{}", source.file.stem().string(), method.name);
+  result.key = cache_key(result.text, source.file, "", "");
+  result.include_paths = {header_root() / "include", header_root()};
+  result.cache = kernel_cache();
+  result.announce = announce;
+  return result;
+}
 
 std::string default_instruction_set() {
   const std::string forced = environment("MANYFOLD_ISA");
@@ -307,15 +334,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     }
   }
 
-  const std::string unit = fmt::format(
-      "{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"kernels/kernel.hpp\"\nMANYFOLD_KERNEL({})\n",
-      request.structural_value ? fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value) : "",
-      source.file.string(), method.template_name);
-  if (read_file(source.file).find("MANYFOLD_MODEL") == std::string::npos) {
-    throw UsageError(fmt::format(
-        "{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
-        source.file.string()));
-  }
+  const std::string unit =
+      kernel_unit(request, source, "kernels/kernel.hpp", fmt::format("MANYFOLD_KERNEL({})", method.template_name));
   const fs::path compiler = kernel_compiler();
   if (compiler.empty()) {
     throw UsageError(

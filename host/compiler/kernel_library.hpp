@@ -8,6 +8,7 @@
 
 #include <manyfold/description.hpp>
 
+#include "host/engine/device.hpp"
 #include "kernels/interface.hpp"
 
 namespace manyfold {
@@ -34,6 +35,10 @@ struct LoadedKernel {
 /// range, a model file that cannot be read or does not compile (the compiler's words about the user's file are in the
 /// message), and where no compiler is found.
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
+
+/// The text of the kernel for a device, for the backend to compile. Throws UsageError for an unknown model or method
+/// and for a model file that cannot be read.
+DeviceSource device_source(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
 
 /// The instruction set that kernels use on this machine: the environment variable MANYFOLD_ISA, or the best there is.
 std::string default_instruction_set();

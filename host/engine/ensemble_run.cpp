@@ -177,10 +177,11 @@ class WorkQueue {
   Progress progress_;
 };
 
-/// One pack on one thread.
+/// One pack on one thread, or one stream of a device.
 struct Worker {
   WorkQueue& queue;
   const EnsembleRun& run;
+  int number;
   std::vector<double> end_states;
   Utilisation utilisation;
   std::exception_ptr failure;
@@ -195,15 +196,26 @@ struct Worker {
                     },
                     [](void* self) { return static_cast<Worker*>(self)->queue.stopped(); }};
     const SolverOptions& options = run.options;
+    std::vector<int> places(static_cast<std::size_t>(run.variable_count), -1);
+    for (std::size_t k = 0; k < run.saved.size(); ++k)
+      places[static_cast<std::size_t>(run.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,
                                  options.atol.data(),
                                  static_cast<double>(options.max_steps),
                                  options.first_step,
                                  options.max_step,
                                  run.fixed_step,
-                                 run.saved.data(),
-                                 static_cast<int>(run.saved.size())};
-    run.kernel->run(settings, feed, utilisation);
+                                 {places.data(), static_cast<int>(run.saved.size())}};
+    if (run.device == nullptr) {
+      run.kernel->run(settings, feed, utilisation);
+      return;
+    }
+    try {
+      run.device->integrate(number, settings, feed, utilisation);
+    } catch (...) {
+      failure = std::current_exception();
+      queue.stop();
+    }
   }
 
   int take(Assignment* assignments, int most, bool wait) {
@@ -231,6 +243,7 @@ struct Worker {
 
 /// Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
 std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
+  if (run.device != nullptr) return run.device->batch_size();
   const std::int64_t doubles_per_instance =
       20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved));
   const std::int64_t by_memory = (std::int64_t{1} << 20) / doubles_per_instance;
@@ -245,13 +258,15 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   RunSummary summary;
   summary.instances = run.instances;
-  summary.threads = run.options.threads > 0 ? run.options.threads
-                                            : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  summary.threads = run.device != nullptr     ? run.device->workers()
+                    : run.options.threads > 0 ? run.options.threads
+                                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
   WorkQueue queue(run, chunk_size, 4 * static_cast<std::size_t>(summary.threads) + 8);
   queue.start_workers(summary.threads);
 
-  std::vector<Worker> workers(static_cast<std::size_t>(summary.threads), Worker{queue, run, {}, {}, nullptr});
+  std::vector<Worker> workers;
+  for (int i = 0; i < summary.threads; ++i) workers.push_back({queue, run, i, {}, {}, nullptr});
   std::exception_ptr write_failure;
   {
     std::vector<std::jthread> threads;

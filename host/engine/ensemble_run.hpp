@@ -9,6 +9,7 @@
 #include <manyfold/options.hpp>
 #include <manyfold/result.hpp>
 
+#include "host/engine/device.hpp"
 #include "kernels/interface.hpp"
 
 namespace manyfold {
@@ -30,6 +31,7 @@ using FillTimes = std::function<void(double t_begin, double t_end, double* times
 
 struct EnsembleRun {
   const Kernel* kernel = nullptr;
+  DeviceProgram* device = nullptr;  ///< integrates in place of the kernel; null: the processor does
   int parameter_count = 0;
   int variable_count = 0;
   std::int64_t instances = 0;

@@ -36,6 +36,15 @@ constexpr std::int64_t elements_per_chunk = 65536;
   return leave != nullptr && leave() >= 0;
 }();
 
+// netCDF turns HDF5's own printing of errors off in the thread that opened the first file only; chunks are written by
+// others.
+void silence_hdf5_in_this_thread() {
+  using Setter = int (*)(std::int64_t stack, int (*print)(std::int64_t, void*), void* data);
+  static const auto set_auto = reinterpret_cast<Setter>(::dlsym(RTLD_DEFAULT, "H5Eset_auto2"));
+  thread_local const bool silent = set_auto != nullptr && set_auto(0, nullptr, nullptr) >= 0;
+  static_cast<void>(silent);
+}
+
 struct CounterColumn {
   const char* name;
   std::int64_t Counters::*member;
@@ -107,6 +116,7 @@ class ResultFile::Writer {
   void write(const Chunk& chunk) {
     check_chunk(chunk);
     if (chunk.count == 0) return;
+    silence_hdf5_in_this_thread();
     try {
       write_outcomes(chunk);
       write_inputs(chunk);

@@ -258,7 +258,8 @@ class Reader {
 
   void read_solver(const toml::table& table) {
     check_keys(table, "[solver]",
-               {"method", "rtol", "atol", "backend", "precision", "threads", "max_steps", "first_step", "max_step"});
+               {"method", "rtol", "atol", "backend", "precision", "threads", "max_steps", "first_step", "max_step",
+                "device_memory"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -271,6 +272,11 @@ class Reader {
     if (const toml::node* node = table.get("atol")) read_atol(*node);
     if (const toml::node* node = table.get("threads")) {
       options.threads = static_cast<int>(integer(*node, "threads", 0, 65536).value_or(0));
+    }
+    if (const toml::node* node = table.get("device_memory")) {
+      options.device_memory = number_where(
+                                  *node, "device_memory", [](double x) { return x > 0.0; }, "MiB, greater than 0")
+                                  .value_or(0.0);
     }
     if (const toml::node* node = table.get("max_steps")) {
       options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);

@@ -69,6 +69,7 @@ class Pack {
 template <>
 struct LaneTraits<Pack> {
   using Mask = PackMask;
+  using Count = Pack;
   static constexpr int width = Pack::width;
   // Memory is the portable way to one element; the compiler turns it into an insert or extract where it pays.
   static MANYFOLD_INLINE double get(const Pack& pack, int lane) {

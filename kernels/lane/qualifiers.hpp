@@ -1,10 +1,24 @@
 #pragma once
-// Function qualifiers for code that g++, nvcc and NVRTC all compile.
+// Function qualifiers, and what of <type_traits> kernels need, for code that g++, nvcc and NVRTC all compile.
 
+// INLINE: always. NOINLINE: never; for rare work on memory of its own. OUTLINE: out of line on a CPU, where rare code
+// should not crowd the rest; inline on a GPU, where a call would force the state of the thread from registers to
+// memory.
 #if defined(__CUDACC__)
 #define MANYFOLD_INLINE __host__ __device__ __forceinline__
 #define MANYFOLD_NOINLINE __host__ __device__ __noinline__
+#define MANYFOLD_OUTLINE __host__ __device__ __forceinline__
 #else
 #define MANYFOLD_INLINE inline __attribute__((always_inline))
 #define MANYFOLD_NOINLINE __attribute__((noinline))
+#define MANYFOLD_OUTLINE __attribute__((noinline))
 #endif
+
+namespace manyfold {
+
+template <class A, class B>
+inline constexpr bool is_same = false;
+template <class A>
+inline constexpr bool is_same<A, A> = true;
+
+}  // namespace manyfold

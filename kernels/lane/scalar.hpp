@@ -1,7 +1,8 @@
 #pragma once
 // A lane of width one: `double` with `bool` as its mask. On a GPU every thread runs this one.
 #if !defined(__CUDACC_RTC__)
-#include <cmath>
+// Not <cmath>: of the global functions that promises only the C ones, and ::abs would be that of integers.
+#include <math.h>
 #endif
 
 #include "qualifiers.hpp"
@@ -15,15 +16,22 @@ struct LaneTraits;
 template <>
 struct LaneTraits<double> {
   using Mask = bool;
+  using Count = int;
   static constexpr int width = 1;
   static MANYFOLD_INLINE double get(const double& value, int) { return value; }
   static MANYFOLD_INLINE void set(double& value, int, double to) { value = to; }
+  static MANYFOLD_INLINE double get(const Count& count, int) { return count; }
+  static MANYFOLD_INLINE void set(Count& count, int, double to) { count = static_cast<Count>(to); }
   static MANYFOLD_INLINE bool test(const bool& mask, int) { return mask; }
   static MANYFOLD_INLINE bool only(int) { return true; }
 };
 
 template <class Real>
 using MaskOf = typename LaneTraits<Real>::Mask;
+
+/// Counts of work, one per lane: of half the size of a number where that saves registers.
+template <class Real>
+using CountOf = typename LaneTraits<Real>::Count;
 
 template <class Real>
 inline constexpr int lane_width = LaneTraits<Real>::width;

@@ -27,6 +27,13 @@ class Factors {
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
 
+  /// Room for the factors of lanes that need row exchanges, apart from the rest: on a GPU it stays in memory while the
+  /// factors proper are in registers.
+  using Fallback = PivotedLU<Number, n>;
+
+  /// To be called before all else; `fallback` must outlive this object.
+  MANYFOLD_INLINE void use(Fallback& fallback) { pivoted_ = &fallback; }
+
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
   static constexpr auto ordering = order(Structure::matrix, Structure::preferred);
@@ -64,13 +71,13 @@ class Factors {
         Number copy[n];
         for (int i = 0; i < n; ++i) copy[i] = b[i];
         sparse_.solve(b);
-        pivoted_.solve(copy);
+        pivoted_->solve(copy);
         for (int i = 0; i < n; ++i) b[i] = select(exchanged_, copy[i], b[i]);
       } else {
         sparse_.solve(b);
       }
     } else {
-      pivoted_.solve(b);
+      pivoted_->solve(b);
     }
   }
 
@@ -78,17 +85,26 @@ class Factors {
   const Mask& exchanged() const { return exchanged_; }
 
  private:
-  MANYFOLD_NOINLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
+  MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
+    Number matrix[n][n];
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) matrix[i][j] = Number(0.0);
+    }
+    for_each_index<Structure::matrix.size()>([&](auto k) { matrix[row_of(k)][column_of(k)] = entry(k); });
+    return pivoted_->factor(mask, matrix);
+  }
+  static constexpr MANYFOLD_INLINE int row_of(int k) {
     constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-    return pivoted_.factor(mask, [&](int i, int j) {
-      const int k = entries.slot(i, j);
-      return k >= 0 ? entry(k) : Number(0.0);
-    });
+    return entries.row[k];
+  }
+  static constexpr MANYFOLD_INLINE int column_of(int k) {
+    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+    return entries.column[k];
   }
 
   using Sparse = typename Either<fixed_pivots, SparseLU<Number, Structure>, None>::type;
   Sparse sparse_;
-  PivotedLU<Number, n> pivoted_;
+  Fallback* pivoted_ = nullptr;
   Mask exchanged_ = Mask(false);
 };
 

@@ -12,14 +12,14 @@ class PivotedLU {
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
 
-  /// Factorises, in the lanes of `mask`, the matrix with entries `entry(i, j)`; the others keep their factors.
+  /// Factorises `matrix` in the lanes of `mask`; the others keep their factors.
   /// Returns the lanes of `mask` whose matrix is not singular to working precision.
-  MANYFOLD_NOINLINE Mask factor(const Mask& mask, auto&& entry) {
+  MANYFOLD_NOINLINE Mask factor(const Mask& mask, const Number (&matrix)[n][n]) {
     Real weight[n];
     for (int i = 0; i < n; ++i) {
       Real largest(0.0);
       for (int j = 0; j < n; ++j) {
-        const Number value = entry(i, j);
+        const Number& value = matrix[i][j];
         value_[i][j] = select(mask, value, value_[i][j]);
         largest = max(largest, magnitude(value));
       }

@@ -26,15 +26,18 @@ class DiagonallyImplicit {
   static constexpr int first = Tableau::A[0][0] == 0.0 ? 1 : 0;
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
-  using State = LaneState<System, Real, degree>;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
+  using Fallback = typename RealFactors::Fallback;
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
-  static double internal_rtol(double rtol) { return rtol; }
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
   /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
-  static double newton_tolerance(double internal_rtol) { return std::fmax(0.01, 1e-14 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
+
+  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -79,9 +82,9 @@ class DiagonallyImplicit {
         z_[solved][k] = Y[k] - state.y[k];
       }
       work.newton_passes += newton.passes;
-      count_work(work.newton_iterations, result.converged, newton.iterations);
-      count_work(work.residuals, result.converged, newton.iterations);
-      count_work(work.solves, result.converged, newton.iterations);
+      count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
+      count_work<Real>(work.residuals, result.converged, newton.iterations);
+      count_work<Real>(work.solves, result.converged, newton.iterations);
       result.finite = result.finite & newton.finite;
       result.rate = max(result.rate, newton.rate);
       result.iterations = max(result.iterations, newton.iterations);
@@ -96,7 +99,7 @@ class DiagonallyImplicit {
     Real error[n];
     matrices_.apply_dy(raw, error);
     factors_.solve(error);
-    count_work(work.solves, result.converged, Real(1.0));
+    count_work<Real>(work.solves, result.converged, Real(1.0));
     result.error = weighted_norm(error, state.weight);
     return result;
   }
@@ -105,7 +108,8 @@ class DiagonallyImplicit {
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto power) {
+    static_for<degree>([&](auto exponent) {
+      constexpr int power = exponent;
       for (int k = 0; k < n; ++k) {
         Real sum(0.0);
         static_for<s - first>([&](auto solved) {

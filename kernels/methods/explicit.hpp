@@ -84,13 +84,16 @@ class ExplicitRungeKutta {
   static constexpr int s = Tableau::stages;
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
+  using Fallback = typename DerivativeFactors::Fallback;
   static constexpr bool keeps = false;
-  using State = LaneState<System, Real, degree>;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
 
-  static double internal_rtol(double rtol) { return rtol; }
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
   /// Of the slopes times h, relative to the tolerance.
-  static double newton_tolerance(double internal_rtol) { return std::fmax(0.01, 1e-14 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
+
+  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
 
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -132,14 +135,14 @@ class ExplicitRungeKutta {
       if constexpr (System::mass_form) {
         // Linear in the slopes: one correction is exact.
         result.finite = result.finite & is_finite(correct(result.converged));
-        count_work(work.residuals, live, Real(1.0));
-        count_work(work.solves, live, Real(1.0));
+        count_work<Real>(work.residuals, live, Real(1.0));
+        count_work<Real>(work.solves, live, Real(1.0));
       } else {
         const auto newton = solve_newton<Real>(control, result.converged, state.contraction, correct);
         work.newton_passes += newton.passes;
-        count_work(work.newton_iterations, result.converged, newton.iterations);
-        count_work(work.residuals, result.converged, newton.iterations);
-        count_work(work.solves, result.converged, newton.iterations);
+        count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
+        count_work<Real>(work.residuals, result.converged, newton.iterations);
+        count_work<Real>(work.solves, result.converged, newton.iterations);
         result.finite = result.finite & newton.finite;
         result.rate = max(result.rate, newton.rate);
         result.iterations = max(result.iterations, newton.iterations);
@@ -164,7 +167,8 @@ class ExplicitRungeKutta {
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto power) {
+    static_for<degree>([&](auto exponent) {
+      constexpr int power = exponent;
       for (int k = 0; k < n; ++k) {
         Real sum(0.0);
         static_for<s>([&](auto i) {

@@ -117,27 +117,37 @@ class Collocation {
   static constexpr int degree = collocation::degree<Tableau>;
   /// More stages converge more slowly: Hairer & Wanner (1999).
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
-  using State = LaneState<System, Real, degree>;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
+  struct Fallback {
+    typename RealFactors::Fallback real;
+    typename ComplexFactors::Fallback complex[pairs > 0 ? pairs : 1];
+  };
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
   /// The tolerance given to the error test. The estimate is O(h^q), the error of the solution O(h^p): where q < p, the
   /// power q/p of the tolerance makes the error follow rtol, as 4/5 does for five and, from above, for higher orders,
   /// whose steps are too long for the smaller powers to hold. (RADAU5 takes 0.1 rtol^(2/3), with which the error falls
   /// more slowly than rtol: measured on the pendulum, by a factor of 30 from 1e-4 to 1e-8.)
-  static double internal_rtol(double rtol) {
-    return 0.4 * std::pow(rtol, std::fmin(1.0, std::fmax(0.8, double(Tableau::error_order) / Tableau::order)));
+  static MANYFOLD_INLINE double internal_rtol(double rtol) {
+    return 0.4 * pow(rtol, min(1.0, max(0.8, double(Tableau::error_order) / Tableau::order)));
   }
 
   /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
   /// code for the lower bound. What is left in the constraints of a system of higher index returns in the next step's
   /// estimate, divided by c_1 for each differentiation and however short that step: it must be smaller by as much.
-  static double newton_tolerance(double internal_rtol) {
-    double tolerance = std::fmin(0.03, std::sqrt(internal_rtol));
-    for (int k = 1; k < System::highest_index(); ++k) tolerance *= Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
-    return std::fmax(tolerance, 1e-14 / internal_rtol);
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
+    double tolerance = min(0.03, sqrt(internal_rtol));
+    for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
+    return max(tolerance, 1e-14 / internal_rtol);
+  }
+
+  MANYFOLD_INLINE void use(Fallback& fallback) {
+    real_factors_.use(fallback.real);
+    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair]); });
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
@@ -202,9 +212,9 @@ class Collocation {
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
 
     work.newton_passes += newton.passes;
-    count_work(work.newton_iterations, live, newton.iterations);
-    count_work(work.residuals, live, Real(double(s)) * newton.iterations);
-    count_work(work.solves, live, newton.iterations);
+    count_work<Real>(work.newton_iterations, live, newton.iterations);
+    count_work<Real>(work.residuals, live, Real(double(s)) * newton.iterations);
+    count_work<Real>(work.solves, live, newton.iterations);
     return result;
   }
 
@@ -245,9 +255,10 @@ class Collocation {
   static MANYFOLD_INLINE void transform(const Real (&x)[s][n], Real (&y)[s][n]) {
     for (int k = 0; k < n; ++k) {
       static_for<s>([&](auto i) {
+        constexpr int row = i;
         Real sum(0.0);
         static_for<s>([&](auto j) {
-          constexpr double factor = inverted ? Tableau::T_inverse[i][j] : Tableau::T[i][j];
+          constexpr double factor = inverted ? Tableau::T_inverse[row][j] : Tableau::T[row][j];
           if constexpr (factor != 0.0) sum += Real(factor) * x[j][k];
         });
         y[i][k] = sum;
@@ -332,8 +343,8 @@ class Collocation {
       error.norm = select(again, estimate(shifted).norm, error.norm);
     }
     const Real calls = select(again, Real(2.0), Real(1.0));
-    count_work(work.residuals, converged, calls);
-    count_work(work.solves, converged, calls);
+    count_work<Real>(work.residuals, converged, calls);
+    count_work<Real>(work.solves, converged, calls);
     return error.norm;
   }
 

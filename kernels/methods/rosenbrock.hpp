@@ -54,12 +54,16 @@ class Rosenbrock {
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 1;
   static constexpr bool keeps = false;
-  using State = LaneState<System, Real, degree>;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
+  using StageFactors = Factors<Real, typename Matrices::Structure>;
+  using Fallback = typename StageFactors::Fallback;
 
-  static double internal_rtol(double rtol) { return rtol; }
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// There is no iteration to stop.
-  static double newton_tolerance(double /*internal_rtol*/) { return 1.0; }
+  static MANYFOLD_INLINE double newton_tolerance(double /*internal_rtol*/) { return 1.0; }
+
+  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
 
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,
@@ -75,7 +79,8 @@ class Rosenbrock {
 
     Real by_t[n];
     System::time_derivative(state.t, state.y, state.dy, state.p, by_t);
-    static_for<s>([&](auto i) {
+    static_for<s>([&](auto stage) {
+      constexpr int i = stage;
       constexpr double c = Tableau::c[i];
       constexpr double d = Tableau::d[i];
       Real Y[n];
@@ -113,8 +118,8 @@ class Rosenbrock {
     result.rate = Real(0.0);
     result.iterations = Real(1.0);
     // One residual more for the derivative with respect to time.
-    count_work(work.residuals, live, Real(s + 1.0));
-    count_work(work.solves, live, Real(double(s)));
+    count_work<Real>(work.residuals, live, Real(s + 1.0));
+    count_work<Real>(work.solves, live, Real(double(s)));
     return result;
   }
 
@@ -122,7 +127,8 @@ class Rosenbrock {
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto power) {
+    static_for<degree>([&](auto exponent) {
+      constexpr int power = exponent;
       for (int k = 0; k < n; ++k) {
         Real sum(0.0);
         static_for<s>([&](auto i) {
@@ -148,7 +154,7 @@ class Rosenbrock {
   static constexpr auto weights = rosenbrock::dense_weights<Tableau>();
 
   Matrices matrices_;
-  Factors<Real, typename Matrices::Structure> factors_;
+  StageFactors factors_;
   Real U_[s][n];
 };
 

@@ -7,8 +7,11 @@
 
 namespace manyfold {
 
-/// The state of the instances of a pack between steps.
-template <class System, class Real, int degree>
+/// The state of the instances of a pack between steps. `Path` is what a method knows of the past:
+///   h                      length of the last step
+///   start(lanes, h, y')    before the first step, of length h
+///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i
+template <class System, class Real, class Path>
 struct LaneState {
   static constexpr int n = System::n;
   Real t;
@@ -16,9 +19,9 @@ struct LaneState {
   Real y[n];
   Real dy[n];  ///< y', as the method knows it at t
   Real p[System::constants_size];
-  Real weight[n];                         ///< of the error norm at y
-  Real contraction;                       ///< of Newton's method in the last step
-  DensePolynomial<Real, n, degree> path;  ///< the last accepted step
+  Real weight[n];    ///< of the error norm at y
+  Real contraction;  ///< of Newton's method in the last step
+  Path path;
 };
 
 /// One step attempt, judged by the integrator.
@@ -32,21 +35,21 @@ struct StepAttempt {
   Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
 };
 
-/// Work of the lanes, counted as numbers of the lane type.
+/// Work of the lanes.
 template <class Real>
 struct WorkCounters {
-  Real newton_iterations;
-  Real residuals;
-  Real jacobians;
-  Real factorizations;
-  Real solves;
+  CountOf<Real> newton_iterations;
+  CountOf<Real> residuals;
+  CountOf<Real> jacobians;
+  CountOf<Real> factorizations;
+  CountOf<Real> solves;
   double newton_passes;  ///< of the pack, for the utilisation of its lanes
 };
 
 /// Adds `amount` in the lanes of `mask`.
 template <class Real>
-MANYFOLD_INLINE void count_work(Real& counter, const MaskOf<Real>& mask, const Real& amount) {
-  counter += select(mask, amount, Real(0.0));
+MANYFOLD_INLINE void count_work(CountOf<Real>& counter, const MaskOf<Real>& mask, const Real& amount) {
+  counter += static_cast<CountOf<Real>>(select(mask, amount, Real(0.0)));
 }
 
 }  // namespace manyfold

@@ -2,13 +2,16 @@
 #include <gtest/gtest.h>
 #include <netcdf.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -344,8 +347,27 @@ TEST_F(Command, AnOutputThatCannotBeWrittenIsMisuseBeforeTheRun) {
   expect_misuse("run " + sweep("robertson", "").string() + " --out /nowhere/at/all/result.nc", {"/nowhere/at/all"});
   expect_misuse("solve robertson --csv /nowhere/at/all.csv", {"/nowhere/at/all.csv"});
 }
+TEST_F(Command, AFullDiskEndsTheRunWithTheReasonAlone) {
+  const fs::path disk = folder_ / "disk";
+  fs::create_directories(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "mounting a small tmpfs is not permitted: " << std::strerror(errno);
+  }
+  sweep("robertson", "k1 = { distribution = \"uniform\", min = 0.03, max = 0.05 }", "", "instances = 100000");
+  const Outcome outcome = call("run sweep.toml --out disk/result.nc");
+  const bool partial = fs::exists(disk / "result.nc.partial");
+  ::umount(disk.c_str());
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_TRUE(partial);
+  EXPECT_NE(outcome.err.find("result.nc.partial"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("no space left on device"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("HDF5-DIAG"), std::string::npos) << outcome.err;
+}
+
 TEST_F(Command, TheCudaBackendIsRefusedWithAReason) {
-  expect_misuse("solve robertson --backend cuda", {"cuda", "no CUDA backend"});
+  const auto info = nlohmann::json::parse(call("info --json").out);
+  if (!info["devices"].empty()) GTEST_SKIP() << "there is a device";
+  expect_misuse("solve robertson --backend cuda", {"backend 'cuda'", info["devices_missing"], "'cpu'"});
 }
 TEST_F(Command, AnUnknownOptionIsMisuse) {
   EXPECT_EQ(call("solve robertson --fast").code, 2);

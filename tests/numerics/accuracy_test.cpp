@@ -33,7 +33,7 @@ class Accuracy : public testing::TestWithParam<Case> {
 };
 
 TEST_P(Accuracy, ErrorOfTheNominalInstanceFollowsTheTolerance) {
-  test::expect_error_follows_tolerance(kernel(), {1e-4, 1e-6, 1e-8}, test::allowance(GetParam().model));
+  test::expect_error_follows_tolerance(kernel(), {1e-4, 1e-6, 1e-8}, test::error_allowance(GetParam().model));
 }
 
 TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
@@ -53,7 +53,7 @@ TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
   tight.threads = 2;
   const test::Results reference = tight.solve();
   const std::size_t n = tight.variable_count();
-  const auto scale = test::scales(GetParam().model, n);
+  const auto scale = test::error_scales(GetParam().model, n);
   for (const double rtol : {1e-4, 1e-6, 1e-8}) {
     test::Ensemble ensemble = test::ensemble_at(kernel(), rtol);
     ensemble.t_end = tight.t_end;

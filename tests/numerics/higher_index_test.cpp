@@ -112,7 +112,7 @@ void expect_accuracy() {
   std::ifstream file(test::source_folder() + "/problems/" + Model::name + "/reference.json");
   const auto reference = nlohmann::json::parse(file);
   const auto exact = reference["values"].get<std::vector<double>>();
-  const auto scale = test::scales(Model::name, exact.size());
+  const auto scale = test::error_scales(Model::name, exact.size());
   for (const double rtol : {1e-4, 1e-6, 1e-8}) {
     test::Ensemble ensemble = test::ensemble_at(kernel, rtol);
     ensemble.t_end = reference["t_end"];

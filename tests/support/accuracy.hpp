@@ -7,24 +7,9 @@
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/support/ensembles.hpp"
+#include "tests/support/error_scales.hpp"
 
 namespace manyfold::test {
-
-/// Components that are small beside the others count relative to this: the tolerance does not ask for more.
-inline std::vector<double> scales(const std::string& model, std::size_t n) {
-  if (model == "robertson") return {1.0, 1e-4, 1.0};
-  if (model == "rlc_index0") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
-  if (model == "rlc_index1") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
-  if (model == "rlc_index2") return {10, 10, 10, 10, 10, 0.1, 0.1, 0.1, 0.1, 0.1};
-  if (model == "das1") return {5, 5, 5, 5, 17, 3.5, 54, 71};
-  if (model == "transistor_amplifier") return std::vector<double>(n, 6.0);
-  return std::vector<double>(n, 1.0);
-}
-
-/// The multiple of rtol that the error may have: 30, and 100 for the pendulum, whose constraint drifts.
-inline double allowance(const std::string& model) {
-  return model == "pendulum" ? 100.0 : 30.0;
-}
 
 /// The defaults of a model, to be solved at `rtol`, absolute tolerances at the scales.
 inline Ensemble ensemble_at(const LoadedKernel& kernel, double rtol) {
@@ -32,7 +17,8 @@ inline Ensemble ensemble_at(const LoadedKernel& kernel, double rtol) {
   ensemble.loaded = &kernel;
   ensemble.t_begin = kernel.model.t_begin;
   ensemble.rtol = rtol;
-  for (const double scale : scales(kernel.model.name, ensemble.variable_count())) ensemble.atol.push_back(rtol * scale);
+  for (const double scale : error_scales(kernel.model.name, ensemble.variable_count()))
+    ensemble.atol.push_back(rtol * scale);
   return ensemble;
 }
 
@@ -44,7 +30,7 @@ inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std
   std::ifstream file(source_folder() + "/problems/" + model + "/reference.json");
   const auto reference = nlohmann::json::parse(file);
   const auto exact = reference["values"].get<std::vector<double>>();
-  const auto scale = scales(model, exact.size());
+  const auto scale = error_scales(model, exact.size());
   std::vector<double> errors;
   for (const double rtol : tolerances) {
     Ensemble ensemble = ensemble_at(kernel, rtol);

@@ -57,6 +57,9 @@ struct Ensemble {
   std::int64_t chunk_size = 0;
   double fixed_step = 0.0;
   double max_steps = 1e6;
+  const DeviceBackend* devices = nullptr;  ///< not null: integrated there, with the kernel of `device_request`
+  KernelRequest device_request;
+  double device_memory = 0.0;
 
   std::size_t parameter_count() const { return loaded->model.parameters.size(); }
   std::size_t variable_count() const { return loaded->model.variables.size(); }
@@ -100,7 +103,14 @@ struct Ensemble {
 
   Results solve(RunSummary* summary = nullptr) const {
     Memory memory;
-    const RunSummary result = run_ensemble(request(), memory);
+    EnsembleRun run = request();
+    std::unique_ptr<DeviceProgram> program;
+    if (devices != nullptr) {
+      const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory};
+      program = devices->load(device_source(device_request), demand);
+      run.device = program.get();
+    }
+    const RunSummary result = run_ensemble(run, memory);
     if (summary != nullptr) *summary = result;
     return memory.results;
   }

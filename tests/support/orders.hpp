@@ -132,8 +132,10 @@ double estimate_of_a_step(double h) {
   Problem::exact(t, state.y, state.dy);
   for (double& weight : state.weight) weight = 1.0;
   state.contraction = 1.0;
-  state.path.start(h, state.dy);
+  state.path.start(true, h, state.dy);
   Stepper method;
+  typename Stepper::Fallback fallback;
+  method.use(fallback);
   WorkCounters<double> work{};
   const NewtonControl control{1e-13, 50};
   const auto attempt = method.attempt(true, true, false, state, h, control, work);

@@ -1,0 +1,207 @@
+// The roofline on paper: how many floating-point operations and bytes a step takes, counted by integrating with a
+// number type that counts, and how long that would last at the peak rates of three GPUs. No GPU is involved.
+#include <cmath>
+#include <iostream>
+
+#include <fmt/format.h>
+
+#include "kernels/lane/scalar.hpp"
+
+namespace manyfold {
+
+/// Operations by kind.
+struct OperationCounts {
+  double additions = 0.0;  ///< and subtractions, comparisons, minima, maxima
+  double multiplications = 0.0;
+  double divisions = 0.0;
+  double roots = 0.0;
+  double powers = 0.0;
+  double functions = 0.0;  ///< exp, log, trigonometric and hyperbolic functions
+};
+
+OperationCounts counted;
+
+/// A double that counts what is done to it.
+class Counted {
+ public:
+  Counted() = default;
+  Counted(double value) : value_(value) {}
+  double value() const { return value_; }
+  explicit operator int() const { return static_cast<int>(value_); }
+
+  friend Counted operator+(Counted a, Counted b) { return ++counted.additions, a.value_ + b.value_; }
+  friend Counted operator-(Counted a, Counted b) { return ++counted.additions, a.value_ - b.value_; }
+  friend Counted operator*(Counted a, Counted b) { return ++counted.multiplications, a.value_ * b.value_; }
+  friend Counted operator/(Counted a, Counted b) { return ++counted.divisions, a.value_ / b.value_; }
+  friend Counted operator-(Counted a) { return -a.value_; }
+  friend Counted operator+(Counted a) { return a; }
+  Counted& operator+=(Counted b) { return *this = *this + b; }
+  Counted& operator-=(Counted b) { return *this = *this - b; }
+  Counted& operator*=(Counted b) { return *this = *this * b; }
+  Counted& operator/=(Counted b) { return *this = *this / b; }
+  friend bool operator<(Counted a, Counted b) { return ++counted.additions, a.value_ < b.value_; }
+  friend bool operator<=(Counted a, Counted b) { return ++counted.additions, a.value_ <= b.value_; }
+  friend bool operator>(Counted a, Counted b) { return ++counted.additions, a.value_ > b.value_; }
+  friend bool operator>=(Counted a, Counted b) { return ++counted.additions, a.value_ >= b.value_; }
+  friend bool operator==(Counted a, Counted b) { return ++counted.additions, a.value_ == b.value_; }
+  friend bool operator!=(Counted a, Counted b) { return ++counted.additions, a.value_ != b.value_; }
+
+ private:
+  double value_ = 0.0;
+};
+
+template <>
+struct LaneTraits<Counted> {
+  using Mask = bool;
+  using Count = int;
+  static constexpr int width = 1;
+  static double get(const Counted& value, int) { return value.value(); }
+  static double get(const int& count, int) { return count; }
+  static void set(Counted& value, int, double to) { value = to; }
+  static void set(int& count, int, double to) { count = static_cast<int>(to); }
+  static bool test(const bool& mask, int) { return mask; }
+  static bool only(int) { return true; }
+};
+
+// A selection moves a register and is not counted.
+inline Counted select(bool mask, Counted a, Counted b) {
+  return mask ? a : b;
+}
+inline bool is_finite(Counted x) {
+  return ++counted.additions, is_finite(x.value());
+}
+inline Counted min(Counted a, Counted b) {
+  return ++counted.additions, min(a.value(), b.value());
+}
+inline Counted max(Counted a, Counted b) {
+  return ++counted.additions, max(a.value(), b.value());
+}
+inline Counted abs(Counted a) {
+  return std::abs(a.value());
+}
+inline Counted square(Counted a) {
+  return a * a;
+}
+inline Counted sqrt(Counted a) {
+  return ++counted.roots, std::sqrt(a.value());
+}
+inline Counted pow(Counted a, Counted b) {
+  return ++counted.powers, std::pow(a.value(), b.value());
+}
+inline Counted exp(Counted a) {
+  return ++counted.functions, std::exp(a.value());
+}
+inline Counted log(Counted a) {
+  return ++counted.functions, std::log(a.value());
+}
+inline Counted sin(Counted a) {
+  return ++counted.functions, std::sin(a.value());
+}
+inline Counted cos(Counted a) {
+  return ++counted.functions, std::cos(a.value());
+}
+
+}  // namespace manyfold
+
+#define MANYFOLD_ONE_LANE
+#include "host/engine/ensemble_run.hpp"
+#include "kernels/kernel.hpp"
+#include "problems/das1/das1.hpp"
+#include "problems/pendulum/pendulum.hpp"
+#include "problems/rlc_index0/rlc_index0.hpp"
+#include "problems/rlc_index1/rlc_index1.hpp"
+#include "problems/robertson/robertson.hpp"
+#include "problems/transistor_amplifier/transistor_amplifier.hpp"
+#include "problems/van_der_pol/van_der_pol.hpp"
+
+namespace manyfold {
+namespace {
+
+/// Instructions of the double-precision unit that CUDA's routines take, about, for one operation in terms of additions.
+constexpr double per_division = 9.0;
+constexpr double per_root = 11.0;
+constexpr double per_power = 120.0;
+constexpr double per_function = 30.0;
+
+struct Gpu {
+  const char* name;
+  double flops;      ///< float64 per second, a fused multiply-add counted as two; from the maker's data sheet
+  double bandwidth;  ///< bytes per second of its memory
+};
+constexpr Gpu gpus[] = {{"H200", 34e12, 4.8e12}, {"A100", 9.7e12, 2.0e12}, {"RTX 4090", 1.29e12, 1.0e12}};
+
+class NoSink : public ResultSink {
+ public:
+  void write(const Chunk&) override {}
+};
+
+template <Model Equations, template <class, class> class Method>
+void report(double rtol) {
+  ModelDescription model;
+  describe_model<Equations>(model);
+  EnsembleRun run;
+  run.kernel = &kernel<Equations, Method, Counted>();
+  run.parameter_count = static_cast<int>(model.parameters.size());
+  run.variable_count = static_cast<int>(model.variables.size());
+  run.instances = 1;
+  run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
+    for (std::size_t i = 0; i < model.parameters.size(); ++i) p[i] = model.parameters[i].value;
+    for (std::size_t i = 0; i < model.variables.size(); ++i) y[i] = std::nan("");
+    t_span[0] = model.t_begin;
+    t_span[1] = model.t_end;
+  };
+  run.fill_times = [](double, double end, double* times) { times[0] = end; };
+  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+  run.options.rtol = rtol;
+  run.options.atol.assign(model.variables.size(), rtol * 1e-3);
+  run.options.threads = 1;
+  counted = {};
+  NoSink sink;
+  const RunSummary summary = run_ensemble(run, sink);
+  const auto attempts =
+      static_cast<double>(summary.totals.steps + summary.totals.rejected + summary.totals.newton_failures);
+  const double flops = counted.additions + counted.multiplications + per_division * counted.divisions +
+                       per_root * counted.roots + per_power * counted.powers + per_function * counted.functions;
+  // What enters and leaves the device per instance, and the initial point between the two kernels, written and read.
+  const double numbers = run.parameter_count + 2.0 * run.variable_count + 2.0 + 1.0;
+  const double bytes = 8.0 * numbers + sizeof(InstanceOutcome) +
+                       2.0 * sizeof(typename Integrator<Method<System<Equations>, double>>::Initial);
+  std::string line =
+      fmt::format("{}\t{}\t{:.0e}\t{:.0f}\t{:.0f}\t{:.0f}\t{:.1f}\t{:.1f}\t{:.1f}\t{:.1f}\t{:.0f}\t{:.1f}", model.name,
+                  run.kernel->method, rtol, attempts, counted.additions / attempts, counted.multiplications / attempts,
+                  counted.divisions / attempts, counted.roots / attempts, counted.powers / attempts,
+                  counted.functions / attempts, flops / attempts, bytes / attempts);
+  for (const Gpu& gpu : gpus) {
+    const double seconds = std::max(flops / gpu.flops, bytes / gpu.bandwidth);
+    line += fmt::format("\t{:.3g}", 1.0 / seconds);
+  }
+  std::cout << line << '\n';
+}
+
+template <Model Equations>
+void report_methods() {
+  report<Equations, Radau5>(1e-6);
+  report<Equations, Esdirk54>(1e-6);
+}
+
+}  // namespace
+}  // namespace manyfold
+
+int main() {
+  using namespace manyfold;
+  std::cout
+      << "# Operations of a step attempt, initial conditions and controller included, and instances per second at "
+         "the peak rates of\n# "
+      << "H200 (34 TFLOP/s, 4.8 TB/s), A100 (9.7, 2.0) and RTX 4090 (1.29, 1.0), float64. A division counts as "
+         "9 operations,\n# a square root as 11, a power as 120, another function as 30.\n"
+      << "# model\tmethod\trtol\tattempts\tadditions\tmultiplications\tdivisions\troots\tpowers\tfunctions\tflops\t"
+         "bytes\tH200\tA100\tRTX_4090\n";
+  report_methods<Robertson>();
+  report_methods<VanDerPol>();
+  report_methods<Pendulum>();
+  report_methods<Das1>();
+  report_methods<RlcIndex0>();
+  report_methods<RlcIndex1>();
+  report_methods<TransistorAmplifier>();
+  return 0;
+}

@@ -1,0 +1,130 @@
+#include "host/engine/cuda/driver.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <initializer_list>
+
+#include <fmt/format.h>
+
+#include "build_config.hpp"
+#include "host/engine/device.hpp"
+
+// The name of a function after cuda.h has replaced it by its present version.
+#define MANYFOLD_NAME_OF(function) MANYFOLD_TEXT_OF(function)
+#define MANYFOLD_TEXT_OF(function) #function
+
+namespace manyfold::cuda {
+namespace {
+
+/// One of several names of a library; `failure` says why none could be opened.
+void* open_one_of(std::initializer_list<std::string> names, std::string& failure) {
+  for (const std::string& name : names) {
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+    const char* reason = dlerror();
+    if (failure.empty()) failure = reason != nullptr ? reason : name + " cannot be opened";
+  }
+  return nullptr;
+}
+
+template <class Function>
+void find(void* library, const char* name, Function& function, std::string& failure) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function == nullptr && failure.empty()) failure = fmt::format("{} is missing: the library is too old", name);
+}
+
+Driver open_driver() {
+  Driver d;
+  const char* chosen = std::getenv("MANYFOLD_CUDA_DRIVER");
+  void* library = open_one_of({chosen != nullptr ? chosen : "libcuda.so.1"}, d.failure);
+  if (library == nullptr) {
+    d.failure = "no NVIDIA driver: " + d.failure;
+    return d;
+  }
+  d.failure.clear();
+  find(library, MANYFOLD_NAME_OF(cuInit), d.init, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuGetErrorName), d.get_error_name, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuGetErrorString), d.get_error_string, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDeviceGetCount), d.device_get_count, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDeviceGet), d.device_get, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDeviceGetName), d.device_get_name, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDeviceGetAttribute), d.device_get_attribute, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDeviceTotalMem), d.device_total_memory, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDevicePrimaryCtxRetain), d.retain_context, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDevicePrimaryCtxRelease), d.release_context, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuCtxSetCurrent), d.set_current, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemGetInfo), d.memory_info, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuModuleLoadData), d.load_module, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuModuleUnload), d.unload_module, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuModuleGetFunction), d.get_function, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemAlloc), d.allocate, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemFree), d.free, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemAllocHost), d.allocate_host, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemFreeHost), d.free_host, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemcpyHtoDAsync), d.copy_to_device, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemcpyDtoHAsync), d.copy_to_host, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuMemsetD8Async), d.set_bytes, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamCreate), d.create_stream, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamDestroy), d.destroy_stream, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamSynchronize), d.synchronize_stream, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamQuery), d.query_stream, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuLaunchKernel), d.launch, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuOccupancyMaxActiveBlocksPerMultiprocessor), d.occupancy, d.failure);
+  if (!d.failure.empty()) return d;
+  if (const CUresult result = d.init(0); result != CUDA_SUCCESS) d.failure = "cuInit: " + d.words(result);
+  return d;
+}
+
+Compiler open_compiler() {
+  Compiler c;
+  // The machine's own first: it belongs to its driver.
+  const std::string toolkit = build::cuda_libraries;
+  void* library = open_one_of({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so",
+                               toolkit + "/libnvrtc.so"},
+                              c.failure);
+  if (library == nullptr) {
+    c.failure = "no run-time compiler: " + c.failure + "; install the CUDA toolkit's NVRTC";
+    return c;
+  }
+  c.failure.clear();
+  find(library, "nvrtcVersion", c.version, c.failure);
+  find(library, "nvrtcGetErrorString", c.get_error_string, c.failure);
+  find(library, "nvrtcGetNumSupportedArchs", c.get_architecture_count, c.failure);
+  find(library, "nvrtcGetSupportedArchs", c.get_architectures, c.failure);
+  find(library, "nvrtcCreateProgram", c.create_program, c.failure);
+  find(library, "nvrtcDestroyProgram", c.destroy_program, c.failure);
+  find(library, "nvrtcCompileProgram", c.compile_program, c.failure);
+  find(library, "nvrtcGetProgramLogSize", c.get_log_size, c.failure);
+  find(library, "nvrtcGetProgramLog", c.get_log, c.failure);
+  find(library, "nvrtcGetCUBINSize", c.get_cubin_size, c.failure);
+  find(library, "nvrtcGetCUBIN", c.get_cubin, c.failure);
+  find(library, "nvrtcGetPTXSize", c.get_ptx_size, c.failure);
+  find(library, "nvrtcGetPTX", c.get_ptx, c.failure);
+  return c;
+}
+
+}  // namespace
+
+std::string Driver::words(CUresult result) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (get_error_name != nullptr) get_error_name(result, &name);
+  if (get_error_string != nullptr) get_error_string(result, &text);
+  return fmt::format("{} ({})", text != nullptr ? text : "unknown error", name != nullptr ? name : "?");
+}
+
+void Driver::check(CUresult result, const char* call) const {
+  if (result != CUDA_SUCCESS) throw DeviceError(fmt::format("CUDA: {}: {}", call, words(result)));
+}
+
+const Driver& driver() {
+  static const Driver instance = open_driver();
+  return instance;
+}
+
+const Compiler& compiler() {
+  static const Compiler instance = open_compiler();
+  return instance;
+}
+
+}  // namespace manyfold::cuda

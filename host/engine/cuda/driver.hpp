@@ -1,0 +1,72 @@
+#pragma once
+// The CUDA driver and NVRTC, opened at run time: a machine that lacks one of them, or has another version, is told so
+// instead of failing to start.
+#include <cuda.h>
+#include <nvrtc.h>
+
+#include <string>
+
+namespace manyfold::cuda {
+
+/// Functions of libcuda.so.1; the names are those of the library, with the versions that cuda.h declares.
+struct Driver {
+  decltype(&cuInit) init = nullptr;
+  decltype(&cuGetErrorName) get_error_name = nullptr;
+  decltype(&cuGetErrorString) get_error_string = nullptr;
+  decltype(&cuDeviceGetCount) device_get_count = nullptr;
+  decltype(&cuDeviceGet) device_get = nullptr;
+  decltype(&cuDeviceGetName) device_get_name = nullptr;
+  decltype(&cuDeviceGetAttribute) device_get_attribute = nullptr;
+  decltype(&cuDeviceTotalMem) device_total_memory = nullptr;
+  decltype(&cuDevicePrimaryCtxRetain) retain_context = nullptr;
+  decltype(&cuDevicePrimaryCtxRelease) release_context = nullptr;
+  decltype(&cuCtxSetCurrent) set_current = nullptr;
+  decltype(&cuMemGetInfo) memory_info = nullptr;
+  decltype(&cuModuleLoadData) load_module = nullptr;
+  decltype(&cuModuleUnload) unload_module = nullptr;
+  decltype(&cuModuleGetFunction) get_function = nullptr;
+  decltype(&cuMemAlloc) allocate = nullptr;
+  decltype(&cuMemFree) free = nullptr;
+  decltype(&cuMemAllocHost) allocate_host = nullptr;
+  decltype(&cuMemFreeHost) free_host = nullptr;
+  decltype(&cuMemcpyHtoDAsync) copy_to_device = nullptr;
+  decltype(&cuMemcpyDtoHAsync) copy_to_host = nullptr;
+  decltype(&cuMemsetD8Async) set_bytes = nullptr;
+  decltype(&cuStreamCreate) create_stream = nullptr;
+  decltype(&cuStreamDestroy) destroy_stream = nullptr;
+  decltype(&cuStreamSynchronize) synchronize_stream = nullptr;
+  decltype(&cuStreamQuery) query_stream = nullptr;
+  decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
+
+  std::string failure;  ///< why the driver cannot be used; empty if it can
+
+  /// Throws DeviceError if `result` is an error; `call` says what was tried.
+  void check(CUresult result, const char* call) const;
+  std::string words(CUresult result) const;
+};
+
+const Driver& driver();
+
+/// Functions of NVRTC.
+struct Compiler {
+  decltype(&nvrtcVersion) version = nullptr;
+  decltype(&nvrtcGetErrorString) get_error_string = nullptr;
+  decltype(&nvrtcGetNumSupportedArchs) get_architecture_count = nullptr;
+  decltype(&nvrtcGetSupportedArchs) get_architectures = nullptr;
+  decltype(&nvrtcCreateProgram) create_program = nullptr;
+  decltype(&nvrtcDestroyProgram) destroy_program = nullptr;
+  decltype(&nvrtcCompileProgram) compile_program = nullptr;
+  decltype(&nvrtcGetProgramLogSize) get_log_size = nullptr;
+  decltype(&nvrtcGetProgramLog) get_log = nullptr;
+  decltype(&nvrtcGetCUBINSize) get_cubin_size = nullptr;
+  decltype(&nvrtcGetCUBIN) get_cubin = nullptr;
+  decltype(&nvrtcGetPTXSize) get_ptx_size = nullptr;
+  decltype(&nvrtcGetPTX) get_ptx = nullptr;
+
+  std::string failure;  ///< why there is no run-time compiler; empty if there is
+};
+
+const Compiler& compiler();
+
+}  // namespace manyfold::cuda

@@ -1,0 +1,342 @@
+#include "host/engine/cuda/program.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace manyfold::cuda {
+namespace {
+
+/// Device memory of `count` elements.
+template <class T>
+class DeviceArray {
+ public:
+  explicit DeviceArray(std::size_t count) : count_(count) {
+    driver().check(driver().allocate(&address_, std::max<std::size_t>(count, 1) * sizeof(T)), "cuMemAlloc");
+  }
+  ~DeviceArray() { driver().free(address_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  T* get() const { return reinterpret_cast<T*>(address_); }
+  CUdeviceptr address() const { return address_; }
+
+  void copy_from(const T* host, std::size_t count, CUstream stream) {
+    if (count > 0) driver().check(driver().copy_to_device(address_, host, count * sizeof(T), stream), "cuMemcpyHtoD");
+  }
+  void copy_to(T* host, std::size_t count, CUstream stream) const {
+    if (count > 0) driver().check(driver().copy_to_host(host, address_, count * sizeof(T), stream), "cuMemcpyDtoH");
+  }
+  void clear(CUstream stream) {
+    driver().check(driver().set_bytes(address_, 0, count_ * sizeof(T), stream), "cuMemsetD8");
+  }
+
+ private:
+  std::size_t count_;
+  CUdeviceptr address_ = 0;
+};
+
+/// Page-locked host memory, from which devices copy while the host works on.
+template <class T>
+class PinnedArray {
+ public:
+  explicit PinnedArray(std::size_t count) {
+    void* memory = nullptr;
+    driver().check(driver().allocate_host(&memory, std::max<std::size_t>(count, 1) * sizeof(T)), "cuMemAllocHost");
+    data_ = static_cast<T*>(memory);
+  }
+  ~PinnedArray() { driver().free_host(data_); }
+  PinnedArray(const PinnedArray&) = delete;
+  PinnedArray& operator=(const PinnedArray&) = delete;
+  T* data() const { return data_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+};
+
+class Stream {
+ public:
+  Stream() { driver().check(driver().create_stream(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"); }
+  /// Waits: what is on its way uses memory that is freed after the stream.
+  ~Stream() {
+    driver().synchronize_stream(stream_);
+    driver().destroy_stream(stream_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  CUstream get() const { return stream_; }
+  void synchronize() const { driver().check(driver().synchronize_stream(stream_), "cuStreamSynchronize"); }
+  bool busy() const {
+    const CUresult result = driver().query_stream(stream_);
+    if (result == CUDA_ERROR_NOT_READY) return true;
+    driver().check(result, "kernel");
+    return false;
+  }
+
+ private:
+  CUstream stream_ = nullptr;
+};
+
+template <class... Arguments>
+void launch(CUfunction function, int blocks, int threads, CUstream stream, const char* name, Arguments... arguments) {
+  void* pointers[] = {&arguments...};
+  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1, 0,
+                                 stream, pointers, nullptr),
+                 name);
+}
+
+/// Bytes per instance on the device, and in page-locked memory but for `ready_size`.
+std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& demand) {
+  const auto n = static_cast<std::size_t>(layout.variables);
+  const auto times = static_cast<std::size_t>(demand.time_count);
+  const std::size_t doubles = static_cast<std::size_t>(layout.parameters) + n + 2 + times +
+                              times * static_cast<std::size_t>(demand.saved_count) + (demand.end_states ? 2 * n : 0);
+  return doubles * sizeof(double) + sizeof(InstanceOutcome) + static_cast<std::size_t>(layout.ready_size);
+}
+
+/// The data of one batch, on the host and on the device.
+class BatchMemory {
+ public:
+  BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
+      : variables_(static_cast<std::size_t>(layout.variables)),
+        parameters_(static_cast<std::size_t>(layout.parameters)),
+        times_(static_cast<std::size_t>(demand.time_count)),
+        saved_(static_cast<std::size_t>(demand.saved_count)),
+        end_state_(demand.end_states ? 2 * variables_ : 0),
+        host_parameters_(capacity * parameters_),
+        host_initial_(capacity * variables_),
+        host_t_span_(capacity * 2),
+        host_times_(capacity * times_),
+        host_values_(capacity * times_ * saved_),
+        host_end_states_(capacity * end_state_),
+        host_outcomes_(capacity),
+        parameters_array_(capacity * parameters_),
+        initial_array_(capacity * variables_),
+        t_span_array_(capacity * 2),
+        times_array_(capacity * times_),
+        values_array_(capacity * times_ * saved_),
+        end_states_array_(capacity * end_state_),
+        outcomes_array_(capacity),
+        ready_array_(capacity * static_cast<std::size_t>(layout.ready_size)),
+        next_(1) {}
+
+  void put(std::size_t i, const Assignment& assignment) {
+    std::copy_n(assignment.parameters, parameters_, host_parameters_.data() + i * parameters_);
+    std::copy_n(assignment.initial, variables_, host_initial_.data() + i * variables_);
+    host_t_span_[2 * i] = assignment.t_begin;
+    host_t_span_[2 * i + 1] = assignment.t_end;
+    std::copy_n(assignment.times, times_, host_times_.data() + i * times_);
+    std::fill_n(host_values_.data() + i * times_ * saved_, times_ * saved_, std::numeric_limits<double>::quiet_NaN());
+    host_outcomes_[i] = InstanceOutcome{};
+    host_outcomes_[i].t_reached = assignment.t_begin;
+  }
+
+  void copy_in(std::size_t count, CUstream stream) {
+    parameters_array_.copy_from(host_parameters_.data(), count * parameters_, stream);
+    initial_array_.copy_from(host_initial_.data(), count * variables_, stream);
+    t_span_array_.copy_from(host_t_span_.data(), count * 2, stream);
+    times_array_.copy_from(host_times_.data(), count * times_, stream);
+    values_array_.copy_from(host_values_.data(), count * times_ * saved_, stream);
+    outcomes_array_.copy_from(host_outcomes_.data(), count, stream);
+    next_.clear(stream);
+  }
+
+  void copy_out(std::size_t count, CUstream stream) {
+    values_array_.copy_to(host_values_.data(), count * times_ * saved_, stream);
+    end_states_array_.copy_to(host_end_states_.data(), count * end_state_, stream);
+    outcomes_array_.copy_to(host_outcomes_.data(), count, stream);
+  }
+
+  /// Instance i's results into `assignment`.
+  const InstanceOutcome& get(std::size_t i, const Assignment& assignment) const {
+    std::copy_n(host_values_.data() + i * times_ * saved_, times_ * saved_, assignment.values);
+    if (assignment.end_state != nullptr) {
+      std::copy_n(host_end_states_.data() + i * end_state_, end_state_, assignment.end_state);
+    }
+    return host_outcomes_[i];
+  }
+
+  DeviceBatch batch(std::int64_t first, std::size_t count) const {
+    DeviceBatch batch{};
+    batch.first = first;
+    batch.count = static_cast<int>(count);
+    batch.parameters = parameters_array_.get();
+    batch.initial = initial_array_.get();
+    batch.t_span = t_span_array_.get();
+    batch.times = times_array_.get();
+    batch.time_count = static_cast<int>(times_);
+    batch.values = values_array_.get();
+    batch.end_states = end_state_ > 0 ? end_states_array_.get() : nullptr;
+    batch.outcomes = outcomes_array_.get();
+    batch.ready = ready_array_.get();
+    batch.next = next_.get();
+    return batch;
+  }
+
+ private:
+  std::size_t variables_;
+  std::size_t parameters_;
+  std::size_t times_;
+  std::size_t saved_;
+  std::size_t end_state_;
+  PinnedArray<double> host_parameters_;
+  PinnedArray<double> host_initial_;
+  PinnedArray<double> host_t_span_;
+  PinnedArray<double> host_times_;
+  PinnedArray<double> host_values_;
+  PinnedArray<double> host_end_states_;
+  PinnedArray<InstanceOutcome> host_outcomes_;
+  DeviceArray<double> parameters_array_;
+  DeviceArray<double> initial_array_;
+  DeviceArray<double> t_span_array_;
+  DeviceArray<double> times_array_;
+  DeviceArray<double> values_array_;
+  DeviceArray<double> end_states_array_;
+  DeviceArray<InstanceOutcome> outcomes_array_;
+  DeviceArray<char> ready_array_;
+  DeviceArray<int> next_;
+};
+
+LoadedDevice load_device(CUdevice device, const DeviceCode& code) {
+  const Driver& cu = driver();
+  LoadedDevice loaded;
+  loaded.device = device;
+  cu.check(cu.retain_context(&loaded.context, device), "cuDevicePrimaryCtxRetain");
+  cu.check(cu.set_current(loaded.context), "cuCtxSetCurrent");
+  cu.check(cu.load_module(&loaded.module, code.binary.data()), "cuModuleLoadData");
+  CUfunction layout = nullptr;
+  cu.check(cu.get_function(&layout, loaded.module, "manyfold_layout"), "cuModuleGetFunction");
+  cu.check(cu.get_function(&loaded.prepare, loaded.module, "manyfold_prepare"), "cuModuleGetFunction");
+  cu.check(cu.get_function(&loaded.initialize, loaded.module, "manyfold_initialize"), "cuModuleGetFunction");
+  cu.check(cu.get_function(&loaded.integrate, loaded.module, "manyfold_integrate"), "cuModuleGetFunction");
+  const DeviceArray<DeviceLayout> answer(1);
+  const Stream stream;
+  launch(layout, 1, 1, stream.get(), "manyfold_layout", answer.get());
+  answer.copy_to(&loaded.layout, 1, stream.get());
+  stream.synchronize();
+  if (loaded.layout.interface_version != kernel_interface_version) {
+    throw DeviceError("the compiled device kernel does not fit this version; empty the kernel cache");
+  }
+  int blocks = 0;
+  int multiprocessors = 0;
+  cu.check(cu.occupancy(&blocks, loaded.integrate, loaded.layout.block_size, 0), "cuOccupancyMaxActiveBlocks");
+  cu.check(cu.device_get_attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+           "cuDeviceGetAttribute");
+  loaded.resident_blocks = std::max(1, blocks * multiprocessors);
+  return loaded;
+}
+
+}  // namespace
+
+Program::Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, const DeviceDemand& demand)
+    : demand_(demand) {
+  const Driver& cu = driver();
+  std::int64_t fits = std::numeric_limits<std::int64_t>::max();
+  std::int64_t resident = 0;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices_.push_back(load_device(devices[i], codes[i]));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
+    const double allowed = demand.memory_mib > 0.0 ? demand.memory_mib * 1048576.0 : 0.5 * static_cast<double>(free);
+    const auto bytes = static_cast<double>(bytes_per_instance(devices_.back().layout, demand));
+    fits = std::min(fits, static_cast<std::int64_t>(allowed / (bytes * streams_per_device)));
+    resident += std::int64_t{devices_.back().resident_blocks} * devices_.back().layout.block_size;
+  }
+  if (fits < 32) {
+    throw DeviceError(fmt::format(
+        "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times or variables",
+        workers()));
+  }
+  // Enough instances to refill every thread several times, and pieces small enough for all streams to get some.
+  const std::int64_t share = (demand.instances + workers() - 1) / workers();
+  const std::int64_t full = std::max<std::int64_t>(8 * resident / std::ssize(devices_), 1024);
+  batch_size_ = std::clamp<std::int64_t>(std::min(share, full), 32, std::min<std::int64_t>(fits, 1 << 20));
+}
+
+Program::~Program() {
+  for (const LoadedDevice& loaded : devices_) {
+    driver().set_current(loaded.context);
+    driver().unload_module(loaded.module);
+    driver().release_context(loaded.device);
+  }
+}
+
+void Program::integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
+  const Driver& cu = driver();
+  const LoadedDevice& device = devices_[static_cast<std::size_t>(worker) % devices_.size()];
+  cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
+  const DeviceLayout& layout = device.layout;
+  const auto capacity = static_cast<std::size_t>(batch_size_);
+  BatchMemory memory(capacity, layout, demand_);
+  const auto variables = static_cast<std::size_t>(layout.variables);
+  DeviceArray<double> atol(variables);
+  DeviceArray<int> place(variables);
+  DeviceArray<char> settings(static_cast<std::size_t>(layout.options_size));
+  DeviceArray<int> cancelled(1);
+  DeviceArray<Utilisation> used(1);
+  const Stream stream;
+  // Signals must reach a kernel that is running: they travel on a stream of their own.
+  const Stream signals;
+  atol.copy_from(options.atol, variables, stream.get());
+  place.copy_from(options.saved.place, variables, stream.get());
+  cancelled.clear(stream.get());
+  used.clear(stream.get());
+  KernelOptions device_options = options;
+  device_options.atol = atol.get();
+  device_options.saved.place = place.get();
+  launch(device.prepare, 1, 1, stream.get(), "manyfold_prepare", device_options, settings.address());
+  stream.synchronize();
+
+  std::vector<Assignment> assignments(capacity);
+  while (!feed.cancelled(feed.context)) {
+    std::size_t count = 0;
+    while (count < capacity) {
+      const auto most = static_cast<int>(capacity - count);
+      const int taken = feed.take(feed.context, assignments.data() + count, most, count == 0);
+      if (taken == 0) break;
+      count += static_cast<std::size_t>(taken);
+    }
+    if (count == 0) break;
+    for (std::size_t i = 0; i < count; ++i) memory.put(i, assignments[i]);
+    memory.copy_in(count, stream.get());
+    DeviceBatch batch = memory.batch(0, count);
+    batch.saved = device_options.saved;
+    batch.options = reinterpret_cast<const void*>(settings.address());
+    batch.cancelled = cancelled.get();
+    batch.utilisation = used.get();
+    const int threads = layout.block_size;
+    const int blocks = (static_cast<int>(count) + threads - 1) / threads;
+    launch(device.initialize, blocks, threads, stream.get(), "manyfold_initialize", batch);
+    launch(device.integrate, std::min(blocks, device.resident_blocks), threads, stream.get(), "manyfold_integrate",
+           batch);
+    memory.copy_out(count, stream.get());
+    bool told = false;
+    while (stream.busy()) {
+      if (!told && feed.cancelled(feed.context)) {
+        const int yes = 1;
+        cancelled.copy_from(&yes, 1, signals.get());
+        signals.synchronize();
+        told = true;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      const InstanceOutcome& outcome = memory.get(i, assignments[i]);
+      feed.store(feed.context, assignments[i], outcome);
+    }
+  }
+  Utilisation mine;
+  used.copy_to(&mine, 1, stream.get());
+  stream.synchronize();
+  utilisation.lane_ticks += mine.lane_ticks;
+  utilisation.ticks += mine.ticks;
+  utilisation.lane_iterations += mine.lane_iterations;
+  utilisation.iterations += mine.iterations;
+}
+
+}  // namespace manyfold::cuda

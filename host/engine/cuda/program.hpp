@@ -1,0 +1,45 @@
+#pragma once
+// A compiled kernel on every device of the machine: batches of instances are copied there, integrated and copied back.
+#include <atomic>
+#include <mutex>
+
+#include "host/engine/cuda/driver.hpp"
+#include "host/engine/device.hpp"
+#include "kernels/cuda/batch.hpp"
+
+namespace manyfold::cuda {
+
+/// A device with the kernel loaded. Its context is the process's primary one, kept until the process ends.
+struct LoadedDevice {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  CUmodule module = nullptr;
+  CUfunction prepare = nullptr;
+  CUfunction initialize = nullptr;
+  CUfunction integrate = nullptr;
+  DeviceLayout layout{};
+  int resident_blocks = 0;  ///< blocks of `integrate` that run at the same time
+};
+
+class Program : public DeviceProgram {
+ public:
+  /// `codes`: compiled for each of `devices`. Throws DeviceError.
+  Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, const DeviceDemand& demand);
+  ~Program() override;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  int workers() const override { return static_cast<int>(devices_.size()) * streams_per_device; }
+  std::int64_t batch_size() const override { return batch_size_; }
+  void integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) override;
+
+ private:
+  /// One computes, one copies back, one is filled.
+  static constexpr int streams_per_device = 3;
+
+  std::vector<LoadedDevice> devices_;
+  DeviceDemand demand_;
+  std::int64_t batch_size_ = 0;
+};
+
+}  // namespace manyfold::cuda

@@ -1,0 +1,85 @@
+#pragma once
+// What the engine and the command know of GPUs. The CUDA backend implements it in a library of its own, opened at run
+// time, so that the command starts on machines without a driver or toolkit.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/interface.hpp"
+
+namespace manyfold {
+
+/// A device, its driver or its compiler failed. The message names the call and gives the reason in the driver's words.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct DeviceDescription {
+  std::string name;
+  std::string architecture;  ///< as compilers spell it: "sm_90"
+  double memory_gib = 0.0;
+  int multiprocessors = 0;
+};
+
+/// The text of a kernel for a device, and what its compiled form is kept under.
+struct DeviceSource {
+  std::string text;
+  std::string stem;                                  ///< model and method, for file names
+  std::string key;                                   ///< hash of all that the text includes
+  std::vector<std::filesystem::path> include_paths;  ///< of the library's headers
+  std::filesystem::path cache;                       ///< where compiled kernels are kept
+  std::function<void(const std::string&)> announce;  ///< called with one line before a compilation; may be empty
+};
+
+/// Compiled code for one architecture.
+struct DeviceCode {
+  std::string binary;  ///< a cubin, or PTX where the compiler does not know the architecture
+  std::string log;     ///< of the compiler and assembler; empty from the cache
+  bool cached = false;
+};
+
+/// How much of a device a run may use, and what an instance brings along.
+struct DeviceDemand {
+  std::int64_t instances = 0;
+  int time_count = 1;
+  int saved_count = 1;
+  bool end_states = false;
+  double memory_mib = 0.0;  ///< most device memory; 0: half of what is free
+};
+
+/// A kernel on the devices of this machine.
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  /// Host threads that keep the devices busy; while one waits for its batch, the others copy.
+  virtual int workers() const = 0;
+  /// Instances that a worker integrates at once.
+  virtual std::int64_t batch_size() const = 0;
+  /// What `Kernel::run` is for a pack: integrates instances of `feed` until there are no more. Throws DeviceError.
+  virtual void integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) = 0;
+};
+
+class DeviceBackend {
+ public:
+  virtual ~DeviceBackend() = default;
+  virtual const std::vector<DeviceDescription>& devices() const = 0;
+  /// Why there are no devices, in the driver's words; empty if there are.
+  virtual const std::string& unavailable() const = 0;
+  /// Version of the run-time compiler, or why there is none.
+  virtual std::string compiler() const = 0;
+  virtual std::vector<std::string> architectures() const = 0;  ///< that the compiler knows
+  /// Compiles for `architecture`, or takes the result from the cache. Throws UsageError with the compiler's words.
+  virtual DeviceCode compile(const DeviceSource& source, const std::string& architecture) const = 0;
+  /// Throws DeviceError without a device.
+  virtual std::unique_ptr<DeviceProgram> load(const DeviceSource& source, const DeviceDemand& demand) const = 0;
+};
+
+/// The CUDA backend, or the reason why there is none in `reason`. The same at every call.
+const DeviceBackend* device_backend(std::string& reason);
+
+}  // namespace manyfold

@@ -1,0 +1,37 @@
+#pragma once
+// The seam between the CUDA backend and the kernels that NVRTC compiles for it: plain structs of device pointers.
+#include "../interface.hpp"
+
+namespace manyfold {
+
+/// Instances in the memory of a device. All arrays are row-major with the instance outermost.
+struct DeviceBatch {
+  std::int64_t first;        ///< number of the first instance in the ensemble
+  int count;                 ///< instances
+  const double* parameters;  ///< [count][parameters of the model]
+  const double* initial;     ///< [count][variables of the model]
+  const double* t_span;      ///< [count][2]
+  const double* times;       ///< [count][time_count]
+  int time_count;
+  double* values;             ///< [count][time_count][saved variables]; stays where an instance does not arrive
+  double* end_states;         ///< [count][2][variables of the model]; may be null
+  InstanceOutcome* outcomes;  ///< [count]
+  SavedVariables saved;
+  void* ready;               ///< [count] initial points, `DeviceLayout::ready_size` bytes each
+  const void* options;       ///< `DeviceLayout::options_size` bytes, written by manyfold_prepare
+  int* next;                 ///< the queue: first instance that no thread has taken; zero before a launch
+  const int* cancelled;      ///< not zero: end soon
+  Utilisation* utilisation;  ///< added up over launches
+};
+
+/// What the host must know of a compiled kernel to make room for its data.
+struct DeviceLayout {
+  int interface_version;
+  int variables;
+  int parameters;
+  int ready_size;    ///< bytes of an initial point
+  int options_size;  ///< bytes of the method's settings
+  int block_size;    ///< threads of a block
+};
+
+}  // namespace manyfold

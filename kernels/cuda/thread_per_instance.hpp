@@ -1,0 +1,97 @@
+#pragma once
+// The fused tier on a GPU, one thread per instance: a persistent kernel whose threads pull instances from a queue, so
+// that a slow instance holds up its warp's lanes but for the step they share. A thread is a lane of width one.
+//
+// Initial points are found by a kernel of their own: within the integration one thread's search would stall 31 others.
+#include "../ensemble.hpp"
+#include "batch.hpp"
+
+namespace manyfold {
+
+/// What hands out the numbers 0, 1, 2, ... to threads, each once.
+struct AtomicQueue {
+  static MANYFOLD_INLINE int take(int* next) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd(next, 1);
+#else
+    return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+#endif
+  }
+};
+
+/// The supply of one thread.
+template <class Method>
+class BatchSupply {
+ public:
+  using System = typename Method::System;
+  using Initial = typename Integrator<Method>::Initial;
+
+  explicit MANYFOLD_INLINE BatchSupply(const DeviceBatch& batch) : batch_(batch) {}
+
+  static MANYFOLD_INLINE Assignment assignment(const DeviceBatch& batch, int i) {
+    const std::int64_t at = i;
+    return {batch.first + at,
+            batch.parameters + at * System::parameters,
+            batch.initial + at * System::n,
+            batch.t_span[2 * at],
+            batch.t_span[2 * at + 1],
+            batch.times + at * batch.time_count,
+            batch.time_count,
+            batch.values + at * batch.time_count * batch.saved.count,
+            batch.end_states != nullptr ? batch.end_states + at * 2 * System::n : nullptr};
+  }
+
+  MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
+    const int i = AtomicQueue::take(batch_.next);
+    if (i >= batch_.count) return {};
+    return {static_cast<const Initial*>(batch_.ready) + i, 0, assignment(batch_, i)};
+  }
+
+  MANYFOLD_INLINE void store(const Assignment& assignment, const InstanceOutcome& outcome) {
+    batch_.outcomes[assignment.instance - batch_.first] = outcome;
+  }
+
+  MANYFOLD_INLINE bool cancelled() const { return *static_cast<const volatile int*>(batch_.cancelled) != 0; }
+
+  /// Instances that no thread has taken keep the outcome they came with: cancelled.
+  MANYFOLD_INLINE void cancel_ready() {}
+
+ private:
+  const DeviceBatch& batch_;
+};
+
+/// Makes the initial conditions of instance `i` consistent.
+template <class Method>
+MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i) {
+  using System = typename Method::System;
+  const auto& options = *static_cast<const IntegratorOptions<System::n>*>(batch.options);
+  auto& ready = static_cast<typename Integrator<Method>::Initial*>(batch.ready)[i];
+  const Assignment assignment = BatchSupply<Method>::assignment(batch, i);
+  ready.t = assignment.t_begin;
+  ready.t_end = assignment.t_end;
+  for (int k = 0; k < System::n; ++k) ready.y[k] = assignment.initial[k];
+  for (int k = 0; k < System::parameters; ++k) ready.p[k] = assignment.parameters[k];
+  Integrator<Method>::initialize(options, ready);
+}
+
+/// Integrates instances, one after another, until the queue is empty.
+template <class Method>
+MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, Utilisation& utilisation) {
+  const auto& options = *static_cast<const IntegratorOptions<Method::n>*>(batch.options);
+  BatchSupply<Method> supply(batch);
+  typename Method::Fallback fallback;
+  LaneDriver<Method, BatchSupply<Method>> driver(options, batch.saved, supply, fallback);
+  driver.run(utilisation);
+}
+
+template <class Method>
+MANYFOLD_INLINE DeviceLayout device_layout(int block_size) {
+  return {kernel_interface_version,
+          Method::System::n,
+          Method::System::parameters,
+          static_cast<int>(sizeof(typename Integrator<Method>::Initial)),
+          static_cast<int>(sizeof(IntegratorOptions<Method::n>)),
+          block_size};
+}
+
+}  // namespace manyfold

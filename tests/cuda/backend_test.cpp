@@ -1,0 +1,189 @@
+// The CUDA backend through the command, with the emulated driver in place of the device: two devices, three streams
+// each. What cannot be seen here is the device's own arithmetic; everything else is the code that runs on one.
+#include <gtest/gtest.h>
+#include <netcdf.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string slurp(const fs::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+class CudaBackend : public testing::Test {
+ protected:
+  CudaBackend() {
+    folder_ = fs::temp_directory_path() / ("manyfold-cuda-" + std::to_string(getpid()) + "-" +
+                                           testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  ~CudaBackend() override { fs::remove_all(folder_); }
+
+  pid_t start(const std::string& arguments, const std::string& environment = "") const {
+    const std::string line = "cd '" + folder_.string() + "' && exec env MANYFOLD_CUDA_DRIVER='" +
+                             std::getenv("MANYFOLD_EMULATED_DRIVER") + "' " + environment + " '" +
+                             std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
+    const pid_t child = fork();
+    if (child == 0) {
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    return child;
+  }
+  Outcome finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(folder_ / "out.txt"), slurp(folder_ / "err.txt")};
+  }
+  Outcome call(const std::string& arguments, const std::string& environment = "") const {
+    return finish(start(arguments, environment));
+  }
+
+  std::string sweep(int instances, const std::string& solver, const std::string& output) const {
+    std::ofstream(folder_ / "sweep.toml") << "model = \"robertson\"\nt_span = [0.0, 1000.0]\n[solver]\nrtol = 1e-6\n"
+                                          << solver << "\n[ensemble]\ninstances = " << instances
+                                          << "\nseed = 3\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, "
+                                             "max = 0.06 }\n[output]\nfile = \"out.nc\"\n"
+                                          << output;
+    return "run sweep.toml --json";
+  }
+
+  std::vector<double> values(const std::string& file, const std::string& variable) const {
+    int id = 0;
+    int var = 0;
+    EXPECT_EQ(nc_open((folder_ / file).c_str(), NC_NOWRITE, &id), NC_NOERR);
+    EXPECT_EQ(nc_inq_varid(id, variable.c_str(), &var), NC_NOERR);
+    int dimensions = 0;
+    int ids[NC_MAX_VAR_DIMS] = {};
+    nc_inq_var(id, var, nullptr, nullptr, &dimensions, ids, nullptr);
+    std::size_t total = 1;
+    for (int d = 0; d < dimensions; ++d) {
+      std::size_t length = 0;
+      nc_inq_dimlen(id, ids[d], &length);
+      total *= length;
+    }
+    std::vector<double> result(total);
+    EXPECT_EQ(nc_get_var_double(id, var, result.data()), NC_NOERR);
+    nc_close(id);
+    return result;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CudaBackend, InfoListsTheDevicesAndTheCompiler) {
+  const Json info = Json::parse(call("info --json").out);
+  ASSERT_EQ(info["devices"].size(), 2U);
+  EXPECT_EQ(info["devices"][0]["architecture"], "sm_90");
+  EXPECT_EQ(info["devices_missing"], "");
+  EXPECT_NE(info["device_compiler"].get<std::string>().find("NVRTC"), std::string::npos);
+}
+
+TEST_F(CudaBackend, GivesTheResultsOfTheProcessorToTheTolerance) {
+  const std::string output = "times = [1.0, 30.0, 1000.0]\n";
+  const Outcome cuda = call(sweep(500, "backend = \"cuda\"", output));
+  ASSERT_EQ(cuda.code, 0) << cuda.err;
+  EXPECT_EQ(Json::parse(cuda.out)["backend"], "cuda");
+  fs::rename(folder_ / "out.nc", folder_ / "cuda.nc");
+  ASSERT_EQ(call(sweep(500, "backend = \"cpu\"", output)).code, 0);
+  for (const char* name : {"y1", "y2", "y3"}) {
+    const std::vector<double> a = values("cuda.nc", name);
+    const std::vector<double> b = values("out.nc", name);
+    ASSERT_EQ(a.size(), 1500U);
+    ASSERT_EQ(a.size(), b.size());
+    // One lane and eight round differently; both are within the tolerance of the solution.
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6 * std::abs(b[i]) + 1e-9);
+  }
+  EXPECT_EQ(values("cuda.nc", "t_reached"), values("out.nc", "t_reached"));
+}
+
+TEST_F(CudaBackend, ResultsDoNotDependOnHowTheMemoryCutsTheEnsemble) {
+  const std::string output = "times = \"end\"\n";
+  ASSERT_EQ(call(sweep(700, "backend = \"cuda\"", output)).code, 0);
+  fs::rename(folder_ / "out.nc", folder_ / "whole.nc");
+  // Room for some 40 instances per stream.
+  const Outcome small = call(sweep(700, "backend = \"cuda\"\ndevice_memory = 0.05", output));
+  ASSERT_EQ(small.code, 0) << small.err;
+  for (const char* name : {"y1", "y2", "y3"}) EXPECT_EQ(values("out.nc", name), values("whole.nc", name));
+  EXPECT_EQ(values("out.nc", "stat_steps"), values("whole.nc", "stat_steps"));
+}
+
+TEST_F(CudaBackend, AutoTakesTheDeviceForManyInstancesOnly) {
+  const Outcome few = call(sweep(100, "", "times = \"end\"\n"));
+  ASSERT_EQ(few.code, 0) << few.err;
+  EXPECT_EQ(Json::parse(few.out)["backend"], "cpu");
+  EXPECT_NE(Json::parse(few.out)["backend_reason"].get<std::string>().find("too few"), std::string::npos);
+  const Outcome many = call(sweep(5000, "", "times = \"end\"\n"));
+  ASSERT_EQ(many.code, 0) << many.err;
+  EXPECT_EQ(Json::parse(many.out)["backend"], "cuda");
+}
+
+TEST_F(CudaBackend, SolveGivesValuesAndDerivatives) {
+  const Outcome cuda = call("solve robertson --t-end 100 --backend cuda --json");
+  ASSERT_EQ(cuda.code, 0) << cuda.err;
+  const Json a = Json::parse(cuda.out);
+  const Json b = Json::parse(call("solve robertson --t-end 100 --backend cpu --json").out);
+  EXPECT_EQ(a["backend"], "cuda");
+  for (const char* name : {"y1", "y2", "y3"}) {
+    EXPECT_NEAR(a["values"][name].get<double>(), b["values"][name].get<double>(), 1e-8);
+    EXPECT_NEAR(a["derivatives"][name].get<double>(), b["derivatives"][name].get<double>(), 1e-8);
+  }
+}
+
+TEST_F(CudaBackend, AFailingDeviceIsAnErrorThatNamesTheReason) {
+  const Outcome outcome =
+      call(sweep(50, "backend = \"cuda\"", "times = \"end\"\n"), "MANYFOLD_EMULATED_FAILURE=launch");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("illegal memory access"), std::string::npos) << outcome.err;
+}
+
+TEST_F(CudaBackend, TooLittleDeviceMemoryIsAnErrorThatSaysWhatToSave) {
+  const Outcome outcome = call(sweep(50, "backend = \"cuda\"\ndevice_memory = 0.001", "times = 1000\n"));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("device memory"), std::string::npos) << outcome.err;
+}
+
+TEST_F(CudaBackend, AnInterruptedRunKeepsWhatIsFinished) {
+  const pid_t child = start(sweep(3'000'000, "backend = \"cuda\"", "times = \"end\"\n"));
+  // Until the first results are in the file.
+  const auto partial = [&] {
+    std::uintmax_t size = 0;
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      std::error_code error;
+      if (entry.path().string().find("out.nc") != std::string::npos) size += fs::file_size(entry.path(), error);
+    }
+    return size;
+  };
+  for (int i = 0; i < 600 && partial() < 20'000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  kill(child, SIGINT);
+  const Outcome outcome = finish(child);
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  const Json summary = Json::parse(outcome.out);
+  EXPECT_TRUE(summary["interrupted"].get<bool>());
+  EXPECT_GT(summary["by_status"]["success"].get<int>(), 0);
+  EXPECT_GT(summary["by_status"]["cancelled"].get<int>(), 0);
+}
+
+}  // namespace

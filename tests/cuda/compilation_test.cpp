@@ -1,0 +1,205 @@
+// Kernels compile for GPUs without a GPU: for every architecture, without warnings, and within the registers, stack and
+// spills that bench/results/registers.tsv records. After a change that is meant to alter them, write the table anew:
+//   MANYFOLD_WRITE_REGISTERS=1 build/release/tests/cuda_compilation_test
+// which compiles everything (minutes), while the test compiles a part.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+#include "host/compiler/catalog.hpp"
+#include "host/compiler/kernel_library.hpp"
+
+namespace manyfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// One family each, from the oldest that the toolkit compiles for.
+const std::vector<std::string>& architectures() {
+  static const std::vector<std::string> all = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"};
+  return all;
+}
+
+struct Usage {
+  int registers = 0;
+  int stack = 0;
+  int spill_stores = 0;
+  int spill_loads = 0;
+};
+
+/// What the assembler says of the entry point `name`.
+Usage usage_of(const std::string& log, const std::string& name) {
+  const std::regex pattern("Function properties for " + name +
+                           "\\s+ptxas\\s+\\.\\s+(\\d+) bytes stack frame, (\\d+) bytes spill stores, (\\d+) bytes "
+                           "spill loads\\s+ptxas info\\s+: Used (\\d+) registers");
+  std::smatch match;
+  if (!std::regex_search(log, match, pattern)) {
+    ADD_FAILURE() << "the assembler's report lacks " << name << ":\n" << log;
+    return {};
+  }
+  return {std::stoi(match[4]), std::stoi(match[1]), std::stoi(match[2]), std::stoi(match[3])};
+}
+
+class Compilation : public testing::Test {
+ protected:
+  Compilation() : cache_(fs::temp_directory_path() / fmt::format("manyfold-compilation-{}", getpid())) {
+    std::string reason;
+    backend_ = device_backend(reason);
+    EXPECT_NE(backend_, nullptr) << reason;
+    fs::remove_all(cache_);
+  }
+  ~Compilation() override { fs::remove_all(cache_); }
+
+  /// Compiled anew, so that there is a report.
+  DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture) const {
+    DeviceSource source = device_source({model, method, std::nullopt, ""});
+    source.cache = cache_;
+    return backend_->compile(source, architecture);
+  }
+
+  void SetUp() override {
+    if (!backend_->compiler().starts_with("NVRTC")) GTEST_SKIP() << backend_->compiler();
+  }
+
+  const DeviceBackend* backend_ = nullptr;
+  fs::path cache_;
+};
+
+std::string table_path() {
+  return std::string(std::getenv("MANYFOLD_SOURCE")) + "/bench/results/registers.tsv";
+}
+
+std::string key(const std::string& model, const std::string& method, const std::string& architecture) {
+  return model + "\t" + method + "\t" + architecture;
+}
+
+std::map<std::string, Usage> read_table() {
+  std::map<std::string, Usage> table;
+  std::ifstream file(table_path());
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    std::string model;
+    std::string method;
+    std::string architecture;
+    Usage usage;
+    words >> model >> method >> architecture >> usage.registers >> usage.stack >> usage.spill_stores >>
+        usage.spill_loads;
+    table[key(model, method, architecture)] = usage;
+  }
+  return table;
+}
+
+/// Problems that a thread can hold; the others are for tiles and the lockstep tier.
+std::vector<std::string> small_problems() {
+  std::vector<std::string> result;
+  for (const ModelDescription& model : builtin_models()) {
+    if (model.variables.size() <= 12) result.push_back(model.name);
+  }
+  return result;
+}
+
+TEST_F(Compilation, EveryArchitectureTakesTheKernelWithoutWarnings) {
+  for (const std::string& architecture : architectures()) {
+    const DeviceCode code = compile("robertson", "radau5", architecture);
+    EXPECT_GT(code.binary.size(), 10000U) << architecture;
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+  }
+}
+
+TEST_F(Compilation, EveryMethodIsTakenWithoutWarnings) {
+  for (const MethodDescription& method : methods()) {
+    const DeviceCode code = compile("van_der_pol", method.name, "sm_90");
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << method.name << ": " << code.log;
+  }
+}
+
+TEST_F(Compilation, AnArchitectureOfTheFutureGetsPortableCode) {
+  const DeviceCode code = compile("van_der_pol", "radau5", "sm_999");
+  EXPECT_NE(code.binary.find(".target sm_"), std::string::npos) << "not PTX";
+}
+
+TEST_F(Compilation, TheSecondTimeTheCodeComesFromTheCache) {
+  EXPECT_FALSE(compile("van_der_pol", "radau5", "sm_90").cached);
+  EXPECT_TRUE(compile("van_der_pol", "radau5", "sm_90").cached);
+}
+
+TEST_F(Compilation, AModelThatOnlyTheProcessorCanCompileIsShownAtTheUsersLine) {
+  fs::create_directories(cache_);
+  const fs::path file = cache_ / "host_only.hpp";
+  std::ofstream(file) << "#include <manyfold/model.hpp>\n#if !defined(__CUDACC_RTC__)\n#include <cmath>\n#endif\n"
+                         "struct HostOnly {\n  static constexpr const char* name = \"host_only\";\n"
+                         "  static constexpr double t_span[] = {0.0, 1.0};\n"
+                         "  static constexpr manyfold::Variable variables[] = {{.name = \"y\", .initial = 1.0}};\n"
+                         "  static constexpr void rhs(auto, const auto& y, const auto&, auto& f) {\n"
+                         "    f[0] = -std::fabs(2.0) * y[0];\n  }\n};\nMANYFOLD_MODEL(HostOnly);\n";
+  try {
+    compile(file.string(), "radau5", "sm_90");
+    FAIL() << "compiled";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("host_only.hpp(10)"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
+  if (std::getenv("MANYFOLD_WRITE_REGISTERS") != nullptr) {
+    std::ofstream file(table_path());
+    file << "# One thread per instance, manyfold_integrate, blocks of 128 threads; compiled by " << backend_->compiler()
+         << "\n# model\tmethod\tarchitecture\tregisters\tstack_bytes\tspill_store_bytes\tspill_load_bytes\n";
+    for (const std::string& model : small_problems()) {
+      for (const char* method : {"radau5", "esdirk54"}) {
+        for (const std::string& architecture : architectures()) {
+          const Usage usage = usage_of(compile(model, method, architecture).log, "manyfold_integrate");
+          file << key(model, method, architecture) << '\t' << usage.registers << '\t' << usage.stack << '\t'
+               << usage.spill_stores << '\t' << usage.spill_loads << '\n';
+        }
+      }
+    }
+  }
+  fs::remove_all(cache_);
+  const auto table = read_table();
+  ASSERT_FALSE(table.empty()) << table_path();
+  std::ifstream file(table_path());
+  std::string first;
+  std::getline(file, first);
+  if (first.find(backend_->compiler()) == std::string::npos) {
+    GTEST_SKIP() << "the table is of another compiler than " << backend_->compiler() << ": " << first;
+  }
+  for (const std::string& model : small_problems()) {
+    const auto recorded = table.find(key(model, "radau5", "sm_90"));
+    ASSERT_NE(recorded, table.end()) << model;
+    const Usage usage = usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate");
+    // Room for the assembler's whims; a kernel that has outgrown its registers shows by far more.
+    EXPECT_LE(usage.registers, recorded->second.registers + 8) << model;
+    EXPECT_LE(usage.stack, recorded->second.stack + 64) << model;
+    EXPECT_LE(usage.spill_stores, recorded->second.spill_stores + 64) << model;
+  }
+}
+
+TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
+  for (const ModelDescription& model : builtin_models()) {
+    if (model.variables.size() > 4) continue;
+    for (const std::string& architecture : architectures()) {
+      for (const char* method : {"radau5", "esdirk54"}) {
+        const auto table = read_table();
+        const auto found = table.find(key(model.name, method, architecture));
+        ASSERT_NE(found, table.end()) << model.name << ' ' << architecture;
+        EXPECT_EQ(found->second.spill_stores, 0) << model.name << ' ' << method << ' ' << architecture;
+        EXPECT_EQ(found->second.spill_loads, 0) << model.name << ' ' << method << ' ' << architecture;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace manyfold

@@ -1,0 +1,260 @@
+// A CUDA driver without a GPU, for tests: memory is the host's, a stream is a thread that does its tasks in order, and
+// a launch runs the same kernel source, compiled by g++ for Robertson's problem with radau5. Everything of the backend
+// but the device itself is then real: batches, streams, copies, cancellation, errors.
+//
+// MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does.
+#include <cuda.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "kernels/cuda/thread_per_instance.hpp"
+#include "kernels/methods/radau.hpp"
+#include "problems/robertson/robertson.hpp"
+
+namespace {
+
+using Method = manyfold::Radau5<manyfold::System<Robertson>, double>;
+constexpr int block_size = 4;
+constexpr int multiprocessors = 2;
+
+}  // namespace
+
+// A stream: tasks in order on a thread of its own.
+struct CUstream_st {
+ public:
+  CUstream_st() : worker_([this] { work(); }) {}
+  ~CUstream_st() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+  void add(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    changed_.notify_all();
+  }
+  void fail(CUresult result) {
+    const std::lock_guard lock(mutex_);
+    failure_ = result;
+  }
+  CUresult query() {
+    const std::lock_guard lock(mutex_);
+    if (failure_ != CUDA_SUCCESS) return failure_;
+    return tasks_.empty() && !busy_ ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  }
+  CUresult wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return tasks_.empty() && !busy_; });
+    return failure_;
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ended_ || !tasks_.empty(); });
+      if (tasks_.empty()) return;
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      busy_ = true;
+      lock.unlock();
+      task();
+      lock.lock();
+      busy_ = false;
+      changed_.notify_all();
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  bool busy_ = false;
+  bool ended_ = false;
+  CUresult failure_ = CUDA_SUCCESS;
+  std::thread worker_;
+};
+
+// A function of a module, known by its name.
+struct CUfunc_st {
+  std::string_view name;
+};
+
+namespace {
+
+CUfunc_st functions[] = {{"manyfold_layout"}, {"manyfold_prepare"}, {"manyfold_initialize"}, {"manyfold_integrate"}};
+
+void add_utilisation(manyfold::Utilisation& total, const manyfold::Utilisation& mine) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  total.lane_ticks += mine.lane_ticks;
+  total.ticks += mine.ticks;
+  total.lane_iterations += mine.lane_iterations;
+  total.iterations += mine.iterations;
+}
+
+std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
+  if (name == "manyfold_layout") {
+    auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
+    return [=] { *layout = manyfold::device_layout<Method>(block_size); };
+  }
+  if (name == "manyfold_prepare") {
+    const auto options = *static_cast<manyfold::KernelOptions*>(arguments[0]);
+    auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
+    return [=] { *settings = manyfold::integrator_options<Method>(options); };
+  }
+  const auto batch = *static_cast<manyfold::DeviceBatch*>(arguments[0]);
+  if (name == "manyfold_initialize") {
+    return [=] {
+      for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i);
+    };
+  }
+  return [=] {
+    std::vector<std::jthread> workers;
+    for (int k = 0; k < threads; ++k) {
+      workers.emplace_back([&batch] {
+        manyfold::Utilisation mine;
+        manyfold::integrate_instances<Method>(batch, mine);
+        add_utilisation(*batch.utilisation, mine);
+      });
+    }
+  };
+}
+
+bool launches_fail() {
+  const char* wish = std::getenv("MANYFOLD_EMULATED_FAILURE");
+  return wish != nullptr && std::string_view(wish) == "launch";
+}
+
+}  // namespace
+
+extern "C" {
+CUresult cuInit(unsigned) {
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_UNKNOWN";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char** text) {
+  *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "unknown error";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  *count = 2;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice) {
+  std::strncpy(name, "emulated device", static_cast<std::size_t>(length));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+                                                                       : multiprocessors;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  *bytes = std::size_t{1} << 30;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext) {
+  return CUDA_SUCCESS;
+}
+CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = *total = std::size_t{1} << 30;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  *module = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule) {
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  for (CUfunc_st& candidate : functions) {
+    if (candidate.name != name) continue;
+    *function = &candidate;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_FOUND;
+}
+CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
+  *address = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr address) {
+  std::free(reinterpret_cast<void*>(address));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAllocHost(void** memory, std::size_t bytes) {
+  *memory = std::malloc(bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* memory) {
+  std::free(memory);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  stream->add([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  stream->add([=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
+  stream->add([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  *stream = new CUstream_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  delete stream;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  return stream->wait();
+}
+CUresult cuStreamQuery(CUstream stream) {
+  return stream->query();
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
+                        unsigned, CUstream stream, void** arguments, void**) {
+  if (function->name == "manyfold_integrate" && launches_fail()) {
+    stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
+    return CUDA_SUCCESS;
+  }
+  stream->add(kernel_task(function->name, static_cast<int>(grid * block), arguments));
+  return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
+  *blocks = 1;
+  return CUDA_SUCCESS;
+}
+}

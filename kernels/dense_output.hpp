@@ -8,6 +8,7 @@ namespace manyfold {
 /// P(u) = end + sum_k coefficient[k] u^(k+1) for u = (t - t_end_of_step) / h, so u = -1 ... 0 inside the step.
 template <class Real, int n, int degree>
 struct DensePolynomial {
+  static constexpr int size = degree;
   Real h;  ///< length of the step it belongs to
   Real coefficient[degree][n];
 
@@ -36,16 +37,15 @@ struct DenseWeights {
 };
 
 /// From the weights around the start, y_n + sum_i x_i sum_k dense_ik theta^(k+1).
-template <class Tableau>
-constexpr auto dense_weights_at_end() {
-  constexpr int degree = Tableau::dense_degree;
-  DenseWeights<Tableau::stages, degree> result;
-  for (int i = 0; i < Tableau::stages; ++i) {
+template <int stages, int degree>
+constexpr auto dense_weights_at_end(const double (&dense)[stages][degree]) {
+  DenseWeights<stages, degree> result;
+  for (int i = 0; i < stages; ++i) {
     // sum_k dense_ik (1 + u)^(k+1), expanded in powers of u by Horner's scheme.
     double power[degree + 1] = {};
     for (int k = degree; k >= 0; --k) {
       for (int m = degree; m > 0; --m) power[m] += power[m - 1];
-      power[0] += k > 0 ? Tableau::dense[i][k - 1] : 0.0;
+      power[0] += k > 0 ? dense[i][k - 1] : 0.0;
     }
     // power[0] belongs to y_(n+1): the end of the step is met exactly.
     for (int k = 0; k < degree; ++k) result.at[k][i] = power[k + 1];

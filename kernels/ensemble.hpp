@@ -38,6 +38,7 @@ struct ReadyInstance {
 ///                                           that there are none at the moment
 ///   void store(assignment, outcome)
 ///   bool cancelled()
+///   Team team()                             the threads that integrate an instance together
 ///   void cancel_ready()                     stores what waits and will not be integrated
 template <class Method, class Supply>
 class LaneDriver {
@@ -51,7 +52,7 @@ class LaneDriver {
 
   MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
                              typename Method::Fallback& fallback)
-      : saved_(saved), supply_(supply), integrator_(options, fallback) {}
+      : saved_(saved), supply_(supply), integrator_(options, fallback, supply.team()) {}
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {
@@ -106,7 +107,7 @@ class LaneDriver {
     while (next < assignment.time_count) {
       const double time = assignment.times[next];
       if (forward ? time > assignment.t_begin : time < assignment.t_begin) break;
-      if (time == assignment.t_begin) {
+      if (time == assignment.t_begin && leads(supply_.team())) {
         for_each_index<n>([&](auto i) {
           const int place = saved_.place[i];
           if (place >= 0) assignment.values[next * saved_.count + place] = Lanes::get(integrator_.y(i), lane);
@@ -135,7 +136,7 @@ class LaneDriver {
       // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
       for_each_index<n>([&](auto i) {
         const int place = saved_.place[i];
-        if (place < 0) return;
+        if (place < 0 || !leads(supply_.team())) return;
         const Real value = integrator_.dense(i, output_time_);
         for (int lane = 0; lane < width; ++lane) {
           if (!Lanes::test(lanes, lane)) continue;
@@ -158,7 +159,7 @@ class LaneDriver {
     outcome.residual_norm = residual_norm;
     outcome.counters = integrator_.counters(lane);
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
-    if (assignment.end_state != nullptr) {
+    if (assignment.end_state != nullptr && leads(supply_.team())) {
       for_each_index<n>([&](auto i) {
         assignment.end_state[i] = Lanes::get(integrator_.y(i), lane);
         assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);

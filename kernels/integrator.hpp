@@ -39,14 +39,16 @@ class Integrator {
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
-  using Initial = InitialLanes<System, Real>;
+  using Initial = InitialLanes<Alone<System>, Real>;
+  using Team = TeamOf<System>;
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
 
-  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback)
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Fallback& fallback,
+                             const Team& team = {})
       : options_(options) {
-    method_.use(fallback);
+    method_.use(fallback, team);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
@@ -61,7 +63,7 @@ class Integrator {
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
   static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
-    InitialConditions<System, Real> conditions;
+    InitialConditions<Alone<System>, Real> conditions;
     const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
@@ -91,6 +93,11 @@ class Integrator {
     put(state_.h, h);
     put(state_.contraction, 1.0);
     state_.path.start(Lanes::only(lane), Real(h), state_.dy);
+    if constexpr (requires { &Method::begin; }) {
+      const Real first = Method::begin(Lanes::only(lane), state_, Real(h), options_.tolerances);
+      if (options_.first_step == 0.0 && options_.fixed_step == 0.0)
+        put(state_.h, (h < 0.0 ? -1.0 : 1.0) * Lanes::get(first, lane));
+    }
     for (int i = 0; i < n; ++i) {
       put(state_.weight[i],
           1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(Lanes::get(lanes.y[i], from))));
@@ -230,7 +237,13 @@ class Integrator {
       return;
     }
     const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
-    Real next = next_step<Method::Tableau::error_order>(h, attempt.error, safety, history_, accepted);
+    Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
+      if constexpr (requires { &Method::error_root; }) {
+        return method_.error_root(state_, x);
+      } else {
+        return order_root<Method::Tableau::error_order>(x);
+      }
+    });
     // An error that is not finite says nothing but that the step was too long.
     next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
     // No growth right after a rejection; h grows again once a step has been accepted.
@@ -247,6 +260,12 @@ class Integrator {
     state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
     history_.h = select(accepted, h, history_.h);
     history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
+    if constexpr (requires { &Method::choose_order; }) {
+      const Mask changed = method_.choose_order(state_, attempt, next / h, accepted, failed);
+      // The error of the last step says nothing of the change of this order's error.
+      history_.h = select(changed, Real(0.0), history_.h);
+      stale_ = select(changed, Real(1.0), stale_);
+    }
     remember(accepted, rejected | failed);
   }
 

@@ -8,9 +8,11 @@
 #include "describe.hpp"
 #include "methods/bdf.hpp"
 #include "methods/dirk.hpp"
+#include "methods/dirka.hpp"
 #include "methods/explicit.hpp"
 #include "methods/radau.hpp"
 #include "methods/rosenbrock.hpp"
+#include "methods/variable_radau.hpp"
 #include "supply.hpp"
 
 namespace manyfold {

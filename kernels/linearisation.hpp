@@ -12,6 +12,7 @@ inline constexpr long work_worth_keeping = 400;
 template <class System>
 struct IterationStructure {
   static constexpr int n = System::n;
+  using Team = TeamOf<System>;
   static constexpr auto preferred = System::pattern_dy;
   static constexpr auto matrix = System::pattern_y | System::pattern_dy;
 };
@@ -21,6 +22,24 @@ class Linearisation {
  public:
   using Mask = MaskOf<Real>;
   using Structure = IterationStructure<System>;
+  using Team = TeamOf<System>;
+  static constexpr bool alone = Team::size == 1;
+
+ private:
+  struct Entries {
+    Real by_y[System::nonzeros_y];
+    Real by_dy[System::nonzeros_dy];
+  };
+
+ public:
+  /// What a team shares; nothing for a lane that works alone.
+  using Workspace = typename Either<alone, None, Entries>::type;
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    if constexpr (!alone) {
+      own_ = &workspace;
+      team_ = team;
+    }
+  }
 
   /// Is the factorisation of matrices of type `Factors` kept over steps (per lane), or renewed in each?
   template <class Factors>
@@ -29,14 +48,19 @@ class Linearisation {
   /// Evaluates the Jacobians in the lanes of `mask`; with `keep_others` the other lanes keep theirs.
   template <bool keep_others, class State>
   MANYFOLD_INLINE void evaluate(const Mask& mask, const State& state) {
-    if constexpr (keep_others) {
+    Entries& own = entries();
+    if constexpr (!alone) {
+      team_.synchronize();  // others may still be factorising
+      System::template jacobian<Team::size>(state.t, state.y, state.dy, state.p, own.by_y, own.by_dy, team_.rank());
+      team_.synchronize();
+    } else if constexpr (keep_others) {
       Real fresh_y[System::nonzeros_y];
       Real fresh_dy[System::nonzeros_dy];
       System::jacobian(state.t, state.y, state.dy, state.p, fresh_y, fresh_dy);
-      for_each_index<System::nonzeros_y>([&](auto k) { by_y_[k] = select(mask, fresh_y[k], by_y_[k]); });
-      for_each_index<System::nonzeros_dy>([&](auto k) { by_dy_[k] = select(mask, fresh_dy[k], by_dy_[k]); });
+      for_each_index<System::nonzeros_y>([&](auto k) { own.by_y[k] = select(mask, fresh_y[k], own.by_y[k]); });
+      for_each_index<System::nonzeros_dy>([&](auto k) { own.by_dy[k] = select(mask, fresh_dy[k], own.by_dy[k]); });
     } else {
-      System::jacobian(state.t, state.y, state.dy, state.p, by_y_, by_dy_);
+      System::jacobian(state.t, state.y, state.dy, state.p, own.by_y, own.by_dy);
     }
   }
 
@@ -75,10 +99,11 @@ class Linearisation {
 
   /// F_y' x
   MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {
+    const Entries& own = entries();
     for (int i = 0; i < System::n; ++i) product[i] = Real(0.0);
     for_each_index<System::entries_dy.size>([&](auto k) {
       const int i = row_dy(k);
-      product[i] += by_dy_[k] * x[column_dy(k)];
+      product[i] += own.by_dy[k] * x[column_dy(k)];
     });
   }
 
@@ -86,21 +111,25 @@ class Linearisation {
   MANYFOLD_INLINE void add_product_y(const Real (&x)[System::n], Real (&sum)[System::n]) const {
     for_each_index<System::entries_y.size>([&](auto k) {
       const int i = row_y(k);
-      sum[i] += by_y_[k] * x[column_y(k)];
+      sum[i] += entries().by_y[k] * x[column_y(k)];
     });
   }
 
+  /// Entry (i, j) of F_y, which must be in its pattern.
+  MANYFOLD_INLINE const Real& entry_y(int i, int j) const { return entries().by_y[System::entries_y.slot(i, j)]; }
+
   /// Entry k of F_y', in the row order of its pattern.
-  MANYFOLD_INLINE const Real& entry_dy(int k) const { return by_dy_[k]; }
+  MANYFOLD_INLINE const Real& entry_dy(int k) const { return entries().by_dy[k]; }
 
   /// Entry k of shift F_y' + F_y, in the row order of `Structure::matrix`.
   template <class Number>
   MANYFOLD_INLINE Number shifted(auto k, const Number& shift) const {
+    const Entries& own = entries();
     const int in_y = slot_y(k);
     const int in_dy = slot_dy(k);
-    if (in_dy < 0) return as<Number>(by_y_[in_y]);
-    if (in_y < 0) return scale(shift, by_dy_[in_dy]);
-    return scale(shift, by_dy_[in_dy]) + as<Number>(by_y_[in_y]);
+    if (in_dy < 0) return as<Number>(own.by_y[in_y]);
+    if (in_y < 0) return scale(shift, own.by_dy[in_dy]);
+    return scale(shift, own.by_dy[in_dy]) + as<Number>(own.by_y[in_y]);
   }
 
  private:
@@ -140,8 +169,17 @@ class Linearisation {
     return {shift.re * x, shift.im * x};
   }
 
-  Real by_y_[System::nonzeros_y];
-  Real by_dy_[System::nonzeros_dy];
+  MANYFOLD_INLINE Entries& entries() {
+    if constexpr (alone) {
+      return own_;
+    } else {
+      return *own_;
+    }
+  }
+  MANYFOLD_INLINE const Entries& entries() const { return const_cast<Linearisation*>(this)->entries(); }
+
+  typename Either<alone, Entries, Entries*>::type own_;
+  Team team_;
   Real factored_h_ = Real(0.0);  ///< step that the factors belong to
   Mask singular_ = Mask(false);
 };

@@ -25,6 +25,8 @@ class PackSupply {
     feed_.store(feed_.context, assignment, outcome);
   }
 
+  static constexpr OneThread team() { return {}; }
+
   bool cancelled() const { return feed_.cancelled(feed_.context); }
 
   void cancel_ready() {

@@ -16,6 +16,8 @@ struct System {
   static constexpr int constants = parameters + model_check::derived_count<Equations>();
   static constexpr int constants_size = constants > 0 ? constants : 1;
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
+  /// y' = f(t, y) with algebraic equations 0 = g(t, y), every variable declared as the one or the other.
+  static constexpr bool semi_explicit = mass_form && !model_check::HasMassMatrix<Equations>;
 
   template <class Number>
   using Vector = Number[n];
@@ -43,7 +45,7 @@ struct System {
     for (const Variable& variable : Equations::variables) highest = variable.index > highest ? variable.index : highest;
     return highest;
   }
-  static_assert(highest_index() == 1 || (mass_form && !model_check::HasMassMatrix<Equations>),
+  static_assert(highest_index() == 1 || semi_explicit,
                 "manyfold: variables of index 2 or 3 need the semi-explicit form: rhs(t, y, p, f) without mass_matrix");
 
   static constexpr bool singular_mass_matrix() {
@@ -175,30 +177,46 @@ struct System {
     for (int i = 0; i < n; ++i) by_t[i] = F[i].tangent[0];
   }
 
-  /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`.
-  template <class Real>
+  /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`. A team divides
+  /// the work among `shares`: every one of them calls with its number as `share`. What the model writes itself is
+  /// written by the first.
+  template <int shares = 1, class Real>
   static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
-                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
+                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy],
+                                       auto share) {
     if constexpr (mass_form) {
-      evaluate_mass(p, M);
+      if (share == 0) evaluate_mass(p, M);
       if constexpr (model_check::HasRhsJacobian<Equations>) {
+        if (share != 0) return;
         for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
         EntryWriter<Real, nonzeros_y, true> write_J{J};
         Equations::jacobian(t, y, p, write_J);
+        for (int k = 0; k < nonzeros_y; ++k) J[k] = -J[k];
       } else {
-        differentiate<true>(y, J, [&](const auto& seeded, auto& F) { Equations::rhs(t, seeded, p, F); });
+        differentiate<true, shares>(y, J, share, [&](const auto& seeded, auto& F) {
+          Equations::rhs(t, seeded, p, F);
+          for (int i = 0; i < n; ++i) F[i] = -F[i];
+        });
       }
-      for (int k = 0; k < nonzeros_y; ++k) J[k] = -J[k];
     } else if constexpr (model_check::HasResidualJacobian<Equations>) {
+      if (share != 0) return;
       for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
       for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(0.0);
       EntryWriter<Real, nonzeros_y, true> write_J{J};
       EntryWriter<Real, nonzeros_dy, false> write_M{M};
       Equations::jacobian(t, y, dy, p, write_J, write_M);
     } else {
-      differentiate<true>(y, J, [&](const auto& seeded, auto& F) { Equations::residual(t, seeded, dy, p, F); });
-      differentiate<false>(dy, M, [&](const auto& seeded, auto& F) { Equations::residual(t, y, seeded, p, F); });
+      differentiate<true, shares>(y, J, share,
+                                  [&](const auto& seeded, auto& F) { Equations::residual(t, seeded, dy, p, F); });
+      differentiate<false, shares>(dy, M, share,
+                                   [&](const auto& seeded, auto& F) { Equations::residual(t, y, seeded, p, F); });
     }
+  }
+
+  template <class Real>
+  static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
+    jacobian(t, y, dy, p, J, M, Constant<0>{});
   }
 
  private:
@@ -240,14 +258,18 @@ struct System {
   static constexpr int most_directions = 12;
 
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
-  template <bool by_y, class Real, int Count>
-  static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto&& function) {
+  template <bool by_y, int shares, class Real, int Count>
+  static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto share, auto&& function) {
     constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
     constexpr auto entries = choose<by_y>();
-    constexpr int passes = (groups.count + most_directions - 1) / most_directions;
+    constexpr int groups_of_share = (groups.count + shares - 1) / shares;
+    constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;
+    const int begin = share * groups_of_share;
     static_for<passes>([&](auto pass) {
-      constexpr int first = pass * most_directions;
-      constexpr int directions = groups.count - first < most_directions ? groups.count - first : most_directions;
+      constexpr int done = pass * most_directions;
+      constexpr int directions = groups_of_share - done < most_directions ? groups_of_share - done : most_directions;
+      const int first = begin + done;
+      if (first >= groups.count) return;
       Dual<Real, directions> seeded[n];
       Dual<Real, directions> F[n];
       for_each_index<n>([&](auto j) {

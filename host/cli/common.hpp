@@ -61,7 +61,8 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   demand.saved_count = static_cast<int>(run.saved.size());
   demand.end_states = static_cast<bool>(run.end_state);
   demand.memory_mib = run.options.device_memory;
-  return backend.devices->load(device_source(request, announce), demand);
+  return backend.devices->load(device_source(request, {run.options.device_tile, run.options.device_block}, announce),
+                               demand);
 }
 
 /// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one;

@@ -21,7 +21,8 @@ void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void print_summary(const RunSummary& summary, const ChosenBackend& backend, const std::string& output) {
+void print_summary(const RunSummary& summary, const ChosenBackend& backend, const std::string& shape,
+                   const std::string& output) {
   const auto total = static_cast<double>(summary.instances);
   std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
                            summary.wall_seconds, total / summary.wall_seconds, summary.threads);
@@ -35,13 +36,14 @@ void print_summary(const RunSummary& summary, const ChosenBackend& backend, cons
       "steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
       static_cast<double>(summary.totals.steps) / total, static_cast<double>(summary.totals.rejected) / total,
       static_cast<double>(summary.totals.newton_iterations) / total, 100.0 * summary.lane_utilisation);
-  std::cout << fmt::format("backend: {}{}\n", backend.name,
-                           backend.reason.empty() ? "" : fmt::format(" (auto: {})", backend.reason));
+  std::cout << fmt::format("backend: {}{}{}\n", backend.name,
+                           backend.reason.empty() ? "" : fmt::format(" (auto: {})", backend.reason),
+                           shape.empty() ? "" : ", " + shape);
   std::cout << fmt::format("result: {}\n", output);
 }
 
 nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string& model, const std::string& method,
-                                    const ChosenBackend& backend, const std::string& output) {
+                                    const ChosenBackend& backend, const std::string& shape, const std::string& output) {
   nlohmann::ordered_json by_status = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
     if (summary.by_status[i] > 0) by_status[std::string(status_names[i])] = summary.by_status[i];
@@ -57,6 +59,7 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string
           {"backend", backend.name},
           {"backend_reason", backend.reason},
           {"tier", "fused"},
+          {"device_shape", shape},
           {"method", method},
           {"output", output},
           {"steps_total", summary.totals.steps},
@@ -118,6 +121,7 @@ int run(const RunArguments& arguments) {
   ensemble.options = resolved.options;
   const std::unique_ptr<DeviceProgram> device = load_device_program(backend, request, ensemble);
   ensemble.device = device.get();
+  const std::string shape = device ? device->shape() : "";
   ensemble.stop = &stop_requested;
   ensemble.progress = [&](const Progress& progress) { bar.show(progress); };
 
@@ -128,10 +132,11 @@ int run(const RunArguments& arguments) {
   bar.clear();
 
   if (arguments.json) {
-    std::cout << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, output.string()).dump(2)
-              << std::endl;
+    std::cout
+        << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, shape, output.string()).dump(2)
+        << std::endl;
   } else {
-    print_summary(summary, backend, output.string());
+    print_summary(summary, backend, shape, output.string());
   }
   if (summary.interrupted) return interrupted;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

@@ -3,9 +3,11 @@
 #include "kernels/describe.hpp"
 #include "kernels/methods/bdf.hpp"
 #include "kernels/methods/dirk.hpp"
+#include "kernels/methods/dirka.hpp"
 #include "kernels/methods/explicit.hpp"
 #include "kernels/methods/radau.hpp"
 #include "kernels/methods/rosenbrock.hpp"
+#include "kernels/methods/variable_radau.hpp"
 #include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/diffusion/diffusion.hpp"
@@ -47,29 +49,20 @@ const std::vector<ModelDescription>& builtin_models() {
 
 const std::vector<MethodDescription>& methods() {
   static const std::vector<MethodDescription> all = {
-      describe_method<RadauIIA5>("Radau5"),
-      describe_method<RadauIIA1>("Radau1"),
-      describe_method<RadauIIA3>("Radau3"),
-      describe_method<RadauIIA9>("Radau9"),
-      describe_method<RadauIIA13>("Radau13"),
-      describe_method<LobattoIIIC2>("Lobatto2"),
-      describe_method<LobattoIIIC4>("Lobatto4"),
-      describe_method<LobattoIIIC6>("Lobatto6"),
-      describe_method<Esdirk54Tableau>("Esdirk54"),
-      describe_method<Esdirk43Tableau>("Esdirk43"),
-      describe_method<Kvaerno54Tableau>("Kvaerno54"),
-      describe_method<Kvaerno43Tableau>("Kvaerno43"),
-      describe_method<Trbdf2Tableau>("Trbdf2"),
-      describe_method<Sdirk4Tableau>("Sdirk4"),
-      describe_method<Sdirk3Tableau>("Sdirk3"),
-      describe_method<Sdirk2Tableau>("Sdirk2"),
-      describe_method<BackwardEulerTableau>("BackwardEuler"),
-      describe_method<Rodas5PTableau>("Rodas5p"),
-      describe_method<Rodas4Tableau>("Rodas4"),
-      describe_method<Rodas3PTableau>("Rodas3"),
-      describe_method<BdfFormulas>("Bdf"),
-      describe_method<Dopri54Tableau>("Dopri54"),
-      describe_method<Rk4Tableau>("Rk4"),
+      describe_method<RadauIIA5>("Radau5"),           describe_method<RadauIIAVariable>("Radau"),
+      describe_method<RadauIIA1>("Radau1"),           describe_method<RadauIIA3>("Radau3"),
+      describe_method<RadauIIA9>("Radau9"),           describe_method<RadauIIA13>("Radau13"),
+      describe_method<LobattoIIIC2>("Lobatto2"),      describe_method<LobattoIIIC4>("Lobatto4"),
+      describe_method<LobattoIIIC6>("Lobatto6"),      describe_method<Esdirk54Tableau>("Esdirk54"),
+      describe_method<Esdirk43Tableau>("Esdirk43"),   describe_method<Kvaerno54Tableau>("Kvaerno54"),
+      describe_method<Kvaerno43Tableau>("Kvaerno43"), describe_method<Trbdf2Tableau>("Trbdf2"),
+      describe_method<Sdirk4Tableau>("Sdirk4"),       describe_method<Sdirk3Tableau>("Sdirk3"),
+      describe_method<Sdirk2Tableau>("Sdirk2"),       describe_method<BackwardEulerTableau>("BackwardEuler"),
+      describe_method<CameronVariable>("Dirka"),      describe_method<CameronOrder4>("Dirka4"),
+      describe_method<CameronOrder3>("Dirka3"),       describe_method<CameronOrder2>("Dirka2"),
+      describe_method<Rodas5PTableau>("Rodas5p"),     describe_method<Rodas4Tableau>("Rodas4"),
+      describe_method<Rodas3PTableau>("Rodas3"),      describe_method<BdfFormulas>("Bdf"),
+      describe_method<Dopri54Tableau>("Dopri54"),     describe_method<Rk4Tableau>("Rk4"),
   };
   return all;
 }

@@ -31,9 +31,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Threads of a block on a GPU: enough to fill a multiprocessor's registers with few blocks, few enough that blocks
-/// that have run out of instances make room for others.
-constexpr int device_block_size = 128;
+/// Threads of a block on a GPU at most: enough to fill a multiprocessor's registers with few blocks, few enough that
+/// blocks that have run out of instances make room for others.
+constexpr int most_threads_of_block = 128;
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -248,12 +248,15 @@ std::string kernel_unit(const KernelRequest& request, const ModelSource& source,
 
 }  // namespace
 
-DeviceSource device_source(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
+DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape,
+                           const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
   const MethodDescription& method = find_method(request.method);
   DeviceSource result;
-  result.text = kernel_unit(request, source, "kernels/cuda/kernel.hpp",
-                            fmt::format("MANYFOLD_DEVICE_KERNEL({}, {})", method.template_name, device_block_size));
+  result.text =
+      kernel_unit(request, source, "kernels/cuda/kernel.hpp",
+                  fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {})", method.template_name,
+                              shape.block > 0 ? shape.block : most_threads_of_block, shape.block > 0, shape.tile));
   result.stem = fmt::format("{}-{}", source.file.stem().string(), method.name);
   result.key = cache_key(result.text, source.file, "", "");
   result.include_paths = {header_root() / "include", header_root()};

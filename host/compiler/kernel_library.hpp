@@ -38,7 +38,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
 
 /// The text of the kernel for a device, for the backend to compile. Throws UsageError for an unknown model or method
 /// and for a model file that cannot be read.
-DeviceSource device_source(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
+DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape = {},
+                           const std::function<void(const std::string&)>& announce = {});
 
 /// The instruction set that kernels use on this machine: the environment variable MANYFOLD_ISA, or the best there is.
 std::string default_instruction_set();

@@ -26,6 +26,12 @@ struct DeviceDescription {
   int multiprocessors = 0;
 };
 
+/// How a kernel divides the threads of a device; 0 leaves the choice to the kernel.
+struct DeviceShape {
+  int tile = 0;   ///< threads per instance: 1, 2, 4, 8, 16 or 32
+  int block = 0;  ///< threads per block: a multiple of 32 up to 1024
+};
+
 /// The text of a kernel for a device, and what its compiled form is kept under.
 struct DeviceSource {
   std::string text;
@@ -60,6 +66,8 @@ class DeviceProgram {
   virtual int workers() const = 0;
   /// Instances that a worker integrates at once.
   virtual std::int64_t batch_size() const = 0;
+  /// How threads are divided among instances, in words.
+  virtual std::string shape() const = 0;
   /// What `Kernel::run` is for a pack: integrates instances of `feed` until there are no more. Throws DeviceError.
   virtual void integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) = 0;
 };

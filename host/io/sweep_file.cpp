@@ -259,7 +259,7 @@ class Reader {
   void read_solver(const toml::table& table) {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "threads", "max_steps", "first_step", "max_step",
-                "device_memory"});
+                "device_memory", "device_tile", "device_block"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -277,6 +277,23 @@ class Reader {
       options.device_memory = number_where(
                                   *node, "device_memory", [](double x) { return x > 0.0; }, "MiB, greater than 0")
                                   .value_or(0.0);
+    }
+    if (const toml::node* node = table.get("device_tile")) {
+      options.device_tile = static_cast<int>(integer(*node, "device_tile", 0, 32).value_or(0));
+      if ((options.device_tile & (options.device_tile - 1)) != 0) {
+        problems_.add(position_of(*node), fmt::format("device_tile is {}, but must be 1, 2, 4, 8, 16 or 32 (0: chosen "
+                                                      "by the kernel)",
+                                                      options.device_tile));
+      }
+    }
+    if (const toml::node* node = table.get("device_block")) {
+      options.device_block = static_cast<int>(integer(*node, "device_block", 0, 1024).value_or(0));
+      if (options.device_block % 32 != 0) {
+        problems_.add(position_of(*node),
+                      fmt::format("device_block is {}, but must be a multiple of 32 (0: chosen from "
+                                  "the occupancy)",
+                                  options.device_block));
+      }
     }
     if (const toml::node* node = table.get("max_steps")) {
       options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);

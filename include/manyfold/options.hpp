@@ -14,6 +14,8 @@ struct SolverOptions {
   std::string backend = "auto";        ///< auto | cpu | cuda
   std::string precision = "float64";   ///< float64 | float32 | mixed
   double device_memory = 0.0;          ///< MiB of a GPU's memory to use at most; 0: half of what is free
+  int device_tile = 0;                 ///< threads of a GPU per instance: 1, 2, ... 32; 0: chosen by the kernel
+  int device_block = 0;                ///< threads of a GPU's block, a multiple of 32; 0: chosen from the occupancy
   int threads = 0;                     ///< worker threads; 0: one per processor
   std::int64_t max_steps = 1'000'000;  ///< step attempts per instance before it ends with `max_steps`
   double first_step = 0.0;             ///< |h| of the first step in the model's time unit; 0: chosen from y and y'

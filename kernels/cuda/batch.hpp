@@ -31,7 +31,10 @@ struct DeviceLayout {
   int parameters;
   int ready_size;    ///< bytes of an initial point
   int options_size;  ///< bytes of the method's settings
-  int block_size;    ///< threads of a block
+  int block_size;    ///< threads of a block, at most
+  bool block_size_forced;
+  int team_size;      ///< threads of an instance
+  int shared_memory;  ///< bytes per instance in flight
 };
 
 }  // namespace manyfold

@@ -2,15 +2,19 @@
 // The entry points of a kernel that NVRTC compiles: the model of the file included before, with one method.
 #include "../methods/bdf.hpp"
 #include "../methods/dirk.hpp"
+#include "../methods/dirka.hpp"
 #include "../methods/explicit.hpp"
 #include "../methods/radau.hpp"
 #include "../methods/rosenbrock.hpp"
-#include "thread_per_instance.hpp"
+#include "../methods/variable_radau.hpp"
+#include "fused.hpp"
+#include "tile.hpp"
 
 namespace manyfold {
 
-/// Adds what the threads of a warp did; the warp's own time is that of its slowest thread.
-inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mine) {
+/// Adds what the threads of a warp did, `lanes` of which stand for an instance each; the warp's own time is that of its
+/// slowest.
+inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mine, int lanes) {
   double lane_ticks = mine.lane_ticks;
   double ticks = mine.ticks;
   double lane_iterations = mine.lane_iterations;
@@ -23,19 +27,39 @@ inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mi
   }
   if (threadIdx.x % 32 != 0) return;
   atomicAdd(&total->lane_ticks, lane_ticks);
-  atomicAdd(&total->ticks, 32.0 * ticks);
+  atomicAdd(&total->ticks, lanes * ticks);
   atomicAdd(&total->lane_iterations, lane_iterations);
-  atomicAdd(&total->iterations, 32.0 * iterations);
+  atomicAdd(&total->iterations, lanes * iterations);
+}
+
+/// Integrates what the threads of this block can take.
+template <class Method>
+inline __device__ void integrate_in_block(const DeviceBatch& batch) {
+  using Team = TeamOf<typename Method::System>;
+  Utilisation mine;
+  if constexpr (Team::size == 1) {
+    typename Method::Fallback in_thread;
+    integrate_instances<Method>(batch, in_thread, Team(), mine);
+  } else {
+    extern __shared__ double shared_memory[];
+    auto* in_shared = reinterpret_cast<typename Method::Fallback*>(shared_memory) + threadIdx.x / Team::size;
+    integrate_instances<Method>(batch, *in_shared, Team(), mine);
+    if (!leads(Team())) mine = {};
+  }
+  __syncwarp();
+  add_utilisation(batch.utilisation, mine, 32 / Team::size);
 }
 
 }  // namespace manyfold
 
-#define MANYFOLD_DEVICE_KERNEL(METHOD, BLOCK_SIZE)                                                                  \
+// BLOCK_SIZE: threads of a block, at most, or exactly if FORCED; TILE: threads of an instance, 0 for as many as suit
+// it.
+#define MANYFOLD_DEVICE_KERNEL(METHOD, BLOCK_SIZE, FORCED, TILE)                                                    \
   namespace manyfold {                                                                                              \
-  using DeviceMethod = METHOD<System<ModelOfFile>, double>;                                                         \
+  using DeviceMethod = METHOD<typename TiledSystem<System<ModelOfFile>, TILE>::type, double>;                       \
   }                                                                                                                 \
   extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                      \
-    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE);                                          \
+    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                  \
   }                                                                                                                 \
   extern "C" __global__ void manyfold_prepare(const manyfold::KernelOptions options, void* settings) {              \
     *static_cast<manyfold::IntegratorOptions<manyfold::DeviceMethod::n>*>(settings) =                               \
@@ -46,8 +70,5 @@ inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mi
     if (i < batch.count) manyfold::initialize_instance<manyfold::DeviceMethod>(batch, i);                           \
   }                                                                                                                 \
   extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_integrate(const manyfold::DeviceBatch batch) {  \
-    manyfold::Utilisation mine;                                                                                     \
-    manyfold::integrate_instances<manyfold::DeviceMethod>(batch, mine);                                             \
-    __syncwarp();                                                                                                   \
-    manyfold::add_utilisation(batch.utilisation, mine);                                                             \
+    manyfold::integrate_in_block<manyfold::DeviceMethod>(batch);                                                    \
   }

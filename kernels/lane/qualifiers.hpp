@@ -21,4 +21,17 @@ inline constexpr bool is_same = false;
 template <class A>
 inline constexpr bool is_same<A, A> = true;
 
+/// A if `first`, else B.
+template <bool first, class A, class B>
+struct Either {
+  using type = A;
+};
+template <class A, class B>
+struct Either<false, A, B> {
+  using type = B;
+};
+
+/// Holds the place of what a kernel has no use for.
+struct None {};
+
 }  // namespace manyfold

@@ -3,23 +3,12 @@
 // exchanges in the lanes where it is not.
 #include "pivoted_lu.hpp"
 #include "sparse_lu.hpp"
+#include "team_lu.hpp"
 
 namespace manyfold {
 
-/// Holds the place of factors that a pattern has no use for.
-struct None {};
-
-template <bool first, class A, class B>
-struct Either {
-  using type = A;
-};
-template <class A, class B>
-struct Either<false, A, B> {
-  using type = B;
-};
-
 /// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good
-/// pivots.
+/// pivots; if a team is to factorise, also its type `Team`.
 template <class Number, class Structure>
 class Factors {
  public:
@@ -32,7 +21,7 @@ class Factors {
   using Fallback = PivotedLU<Number, n>;
 
   /// To be called before all else; `fallback` must outlive this object.
-  MANYFOLD_INLINE void use(Fallback& fallback) { pivoted_ = &fallback; }
+  MANYFOLD_INLINE void use(Fallback& fallback, const OneThread& = {}) { pivoted_ = &fallback; }
 
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
@@ -106,6 +95,43 @@ class Factors {
   Sparse sparse_;
   Fallback* pivoted_ = nullptr;
   Mask exchanged_ = Mask(false);
+};
+
+/// By a team the matrix is factorised as a full one.
+template <class Number, class Structure>
+requires(Structure::Team::size > 1) class Factors<Number, Structure> {
+ public:
+  static constexpr int n = Structure::n;
+  using Team = typename Structure::Team;
+  using Fallback = typename TeamLU<Number, n, Team>::Workspace;
+  static constexpr long work = static_cast<long>(n) * n * n / (3 * Team::size) + 1;
+
+  MANYFOLD_INLINE void use(Fallback& workspace, const Team& team) { lu_.use(workspace, team); }
+
+  template <bool keep_others>
+  MANYFOLD_INLINE bool factor(bool mask, auto&& entry) {
+    if (!mask) return false;
+    return lu_.factor([&](int i, auto& row) {
+      constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+      constexpr auto begin = row_begins(entries);
+      for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) row[entries.column[k]] = entry(k);
+    });
+  }
+
+  MANYFOLD_INLINE void solve(Number (&b)[n]) { lu_.solve(b); }
+
+ private:
+  struct RowBegins {
+    int of_row[n + 1] = {};
+  };
+  static constexpr RowBegins row_begins(const auto& entries) {
+    RowBegins begin;
+    for (int k = 0; k < entries.size; ++k) ++begin.of_row[entries.row[k] + 1];
+    for (int i = 0; i < n; ++i) begin.of_row[i + 1] += begin.of_row[i];
+    return begin;
+  }
+
+  TeamLU<Number, n, Team> lu_;
 };
 
 }  // namespace manyfold

@@ -1,11 +1,11 @@
 #pragma once
-// Backward differentiation formulas of orders 1 to 5 with variable steps and fixed leading coefficient, as the code DASSL
-// has them. Brenan, Campbell & Petzold, Numerical Solution of Initial-Value Problems in Differential-Algebraic Equations
-// (1996), section 5.2.
+// Backward differentiation formulas of orders 1 to 5 with variable steps and fixed leading coefficient, as the code
+// DASSL has them. Brenan, Campbell & Petzold, Numerical Solution of Initial-Value Problems in Differential-Algebraic
+// Equations (1996), section 5.2.
 //
-// The predictor y^P is the polynomial of degree k through the last k + 1 values. The corrector passes through y_(n+1) and
-// through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 + ... +
-// 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
+// The predictor y^P is the polynomial of degree k through the last k + 1 values. The corrector passes through y_(n+1)
+// and through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 +
+// ... + 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
 #include "step.hpp"
@@ -75,13 +75,20 @@ class Bdf {
   using State = LaneState<System, Real, Path>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
-  using Fallback = typename RealFactors::Fallback;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename RealFactors::Fallback factors;
+  };
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// What the error test still sees of it is a third of the tolerance.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.33, 1e-14 / internal_rtol); }
 
-  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    factors_.use(fallback.factors, team);
+  }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose matrix must be new.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -93,9 +100,9 @@ class Bdf {
     // psi_i, alpha_i = h/psi_i, sigma_i of the new step; phi*_i = beta_i phi_i.
     Real alpha[most + 1];
     Real sigma[most + 1];
-    Real alpha_sum(0.0);   // -alpha^0
-    Real harmonic(0.0);    // -alpha_s
-    Real slope(0.0);       // gamma_i
+    Real alpha_sum(0.0);  // -alpha^0
+    Real harmonic(0.0);   // -alpha_s
+    Real slope(0.0);      // gamma_i
     Real beta(1.0);
     Real y[n];
     Real dy[n];
@@ -223,7 +230,8 @@ class Bdf {
     const Real term_lower = k * error_lower_;
     const Real term_lowest = (k - Real(1.0)) * error_lowest_;
     const Real term_higher = (k + Real(2.0)) * error_higher_;
-    const Mask lower = !first_order & (select(k > Real(2.0), max(term_lower, term_lowest), Real(2.0) * term_lower) <= term);
+    const Mask lower =
+        !first_order & (select(k > Real(2.0), max(term_lower, term_lowest), Real(2.0) * term_lower) <= term);
 
     // After a step: in the first ones the order rises and the step doubles.
     const Mask at_most = k == Real(most);

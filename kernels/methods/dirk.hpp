@@ -29,7 +29,11 @@ class DiagonallyImplicit {
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
-  using Fallback = typename RealFactors::Fallback;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename RealFactors::Fallback factors;
+  };
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
@@ -37,7 +41,10 @@ class DiagonallyImplicit {
   /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
 
-  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    factors_.use(fallback.factors, team);
+  }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -126,7 +133,7 @@ class DiagonallyImplicit {
   }
 
  private:
-  static constexpr auto weights = dense_weights_at_end<Tableau>();
+  static constexpr auto weights = dense_weights_at_end(Tableau::dense);
 
   /// h sum_(j<i) a_ij K_j, component k.
   template <int i>

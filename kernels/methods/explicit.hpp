@@ -66,6 +66,7 @@ class ExplicitRungeKutta {
   /// Only F_y' is factorised.
   struct DerivativeStructure {
     static constexpr int n = System_::n;
+    using Team = TeamOf<System_>;
     static constexpr auto preferred = System_::pattern_dy;
     static constexpr auto matrix = System_::pattern_dy;
   };
@@ -77,14 +78,19 @@ class ExplicitRungeKutta {
   using Mask = MaskOf<Real>;
   using DerivativeFactors = Factors<Real, DerivativeStructure>;
   static_assert(
-      DerivativeFactors::ordering.nonsingular,
+      order(System::pattern_dy, System::pattern_dy).nonsingular,
       "manyfold: explicit methods (rk4, dopri54) need equations from which all derivatives can be found: this "
       "model has algebraic variables; choose another method");
   static constexpr int n = System::n;
   static constexpr int s = Tableau::stages;
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
-  using Fallback = typename DerivativeFactors::Fallback;
+  using Matrices = Linearisation<System, Real>;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename DerivativeFactors::Fallback factors;
+  };
   static constexpr bool keeps = false;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
 
@@ -93,7 +99,10 @@ class ExplicitRungeKutta {
   /// Of the slopes times h, relative to the tolerance.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
 
-  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    factors_.use(fallback.factors, team);
+  }
 
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
@@ -185,9 +194,9 @@ class ExplicitRungeKutta {
   }
 
  private:
-  static constexpr auto weights = dense_weights_at_end<Tableau>();
+  static constexpr auto weights = dense_weights_at_end(Tableau::dense);
 
-  Linearisation<System, Real> matrices_;
+  Matrices matrices_;
   DerivativeFactors factors_;
   Real K_[s][n];
   Real z_[n];  ///< Y_s - y_n

@@ -121,7 +121,9 @@ class Collocation {
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
+  using Team = TeamOf<System>;
   struct Fallback {
+    typename Matrices::Workspace matrices;
     typename RealFactors::Fallback real;
     typename ComplexFactors::Fallback complex[pairs > 0 ? pairs : 1];
   };
@@ -145,14 +147,15 @@ class Collocation {
     return max(tolerance, 1e-14 / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback) {
-    real_factors_.use(fallback.real);
-    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair]); });
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    real_factors_.use(fallback.real, team);
+    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair], team); });
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
-  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
@@ -208,6 +211,7 @@ class Collocation {
     result.converged = newton.converged;
     result.finite = newton.finite;
     result.rate = newton.rate;
+    result.last_rate = newton.last_rate;
     result.iterations = newton.iterations;
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
 
@@ -218,13 +222,17 @@ class Collocation {
     return result;
   }
 
-  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
-  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`. The path may be of higher degree.
+  template <class AnyState>
+  MANYFOLD_INLINE void commit(const Mask& accepted, AnyState& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto k) {
+    static_for<AnyState::Path::size>([&](auto exponent) {
+      constexpr int k = exponent;
       for (int j = 0; j < n; ++j) {
-        state.path.coefficient[k][j] = select(accepted, combine<polynomial, k>(z_, j), state.path.coefficient[k][j]);
+        Real coefficient(0.0);
+        if constexpr (k < degree) coefficient = combine<polynomial, k>(z_, j);
+        state.path.coefficient[k][j] = select(accepted, coefficient, state.path.coefficient[k][j]);
       }
     });
     for (int j = 0; j < n; ++j) {
@@ -290,7 +298,7 @@ class Collocation {
   /// x := (gamma/h F_y' + F_y)^-1 x. Without a real eigenvalue, with the first complex one, lambda: the imaginary part
   /// of (lambda/h F_y' + F_y)^-1 x times -|lambda|/beta, which is |lambda|/h (conj(lambda)/h F_y' + F_y)^-1 F_y'
   /// (lambda/h F_y' + F_y)^-1 x; of real numbers and of the same order in h.
-  MANYFOLD_INLINE void filter(Real (&x)[n]) const {
+  MANYFOLD_INLINE void filter(Real (&x)[n]) {
     if constexpr (reals == 1) {
       real_factors_.solve(x);
     } else {
@@ -305,7 +313,7 @@ class Collocation {
   }
 
   /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
-  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const State& state,
+  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state,
                                       const Real& over_h, WorkCounters<Real>& work) {
     Real v[n];
     for (int k = 0; k < n; ++k) {

@@ -57,13 +57,20 @@ class Rosenbrock {
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
   using StageFactors = Factors<Real, typename Matrices::Structure>;
-  using Fallback = typename StageFactors::Fallback;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename StageFactors::Fallback factors;
+  };
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// There is no iteration to stop.
   static MANYFOLD_INLINE double newton_tolerance(double /*internal_rtol*/) { return 1.0; }
 
-  MANYFOLD_INLINE void use(Fallback& fallback) { factors_.use(fallback); }
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    factors_.use(fallback.factors, team);
+  }
 
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,

@@ -11,8 +11,9 @@ namespace manyfold {
 ///   h                      length of the last step
 ///   start(lanes, h, y')    before the first step, of length h
 ///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i
-template <class System, class Real, class Path>
+template <class System, class Real, class Path_>
 struct LaneState {
+  using Path = Path_;
   static constexpr int n = System::n;
   Real t;
   Real h;  ///< next step to try, with the sign of the direction of integration
@@ -32,6 +33,7 @@ struct StepAttempt {
   MaskOf<Real> finite;     ///< no residual was infinite or not a number
   Real error;              ///< norm of the local error estimate; the step is good if it is below one
   Real rate;               ///< contraction of Newton's method, for the decision to keep the Jacobian
+  Real last_rate;          ///< of the last two iterations, for the choice of the order; 0 after one iteration
   Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
 };
 

@@ -152,6 +152,27 @@ TEST_F(CudaBackend, SolveGivesValuesAndDerivatives) {
   }
 }
 
+TEST_F(CudaBackend, TilesGiveWhatThreadsGiveToTheTolerance) {
+  const std::string text = sweep(60, "backend = \"cuda\"", "times = [1.0, 100.0]\n");
+  const Outcome tiles = call(text, "MANYFOLD_EMULATED_TILE=1");
+  ASSERT_EQ(tiles.code, 0) << tiles.err;
+  EXPECT_EQ(Json::parse(tiles.out)["device_shape"].get<std::string>().find("a tile of 2 threads per instance"), 0U);
+  const std::vector<double> by_tiles = values("out.nc", "y1");
+  const Outcome threads = call(text);
+  ASSERT_EQ(threads.code, 0) << threads.err;
+  EXPECT_EQ(Json::parse(threads.out)["device_shape"].get<std::string>().find("a thread per instance"), 0U);
+  const std::vector<double> by_threads = values("out.nc", "y1");
+  ASSERT_EQ(by_tiles.size(), by_threads.size());
+  // rtol is 1e-6; the two factorise with other pivots.
+  for (std::size_t i = 0; i < by_tiles.size(); ++i) EXPECT_NEAR(by_tiles[i], by_threads[i], 1e-6);
+}
+
+TEST_F(CudaBackend, ATileThatDoesNotExistIsMisuse) {
+  const Outcome outcome = call(sweep(10, "backend = \"cuda\"\ndevice_tile = 3", "times = \"end\"\n"));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("device_tile is 3, but must be 1, 2, 4"), std::string::npos) << outcome.err;
+}
+
 TEST_F(CudaBackend, AFailingDeviceIsAnErrorThatNamesTheReason) {
   const Outcome outcome =
       call(sweep(50, "backend = \"cuda\"", "times = \"end\"\n"), "MANYFOLD_EMULATED_FAILURE=launch");

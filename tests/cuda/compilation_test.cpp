@@ -61,8 +61,9 @@ class Compilation : public testing::Test {
   ~Compilation() override { fs::remove_all(cache_); }
 
   /// Compiled anew, so that there is a report.
-  DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture) const {
-    DeviceSource source = device_source({model, method, std::nullopt, ""});
+  DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture,
+                     int tile = 1) const {
+    DeviceSource source = device_source({model, method, std::nullopt, ""}, {tile, 0});
     source.cache = cache_;
     return backend_->compile(source, architecture);
   }
@@ -79,8 +80,8 @@ std::string table_path() {
   return std::string(std::getenv("MANYFOLD_SOURCE")) + "/bench/results/registers.tsv";
 }
 
-std::string key(const std::string& model, const std::string& method, const std::string& architecture) {
-  return model + "\t" + method + "\t" + architecture;
+std::string key(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1) {
+  return fmt::format("{}\t{}\t{}\t{}", model, method, architecture, tile);
 }
 
 std::map<std::string, Usage> read_table() {
@@ -92,10 +93,11 @@ std::map<std::string, Usage> read_table() {
     std::string model;
     std::string method;
     std::string architecture;
+    int tile = 1;
     Usage usage;
-    words >> model >> method >> architecture >> usage.registers >> usage.stack >> usage.spill_stores >>
+    words >> model >> method >> architecture >> tile >> usage.registers >> usage.stack >> usage.spill_stores >>
         usage.spill_loads;
-    table[key(model, method, architecture)] = usage;
+    table[key(model, method, architecture, tile)] = usage;
   }
   return table;
 }
@@ -121,6 +123,14 @@ TEST_F(Compilation, EveryMethodIsTakenWithoutWarnings) {
   for (const MethodDescription& method : methods()) {
     const DeviceCode code = compile("van_der_pol", method.name, "sm_90");
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << method.name << ": " << code.log;
+  }
+}
+
+TEST_F(Compilation, TilesTakeTheKernelWithoutWarnings) {
+  for (const int tile : {2, 32}) {
+    const DeviceCode code = compile("pendulum", "radau5", "sm_90", tile);
+    EXPECT_GT(code.binary.size(), 10000U);
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   }
 }
 
@@ -154,14 +164,20 @@ TEST_F(Compilation, AModelThatOnlyTheProcessorCanCompileIsShownAtTheUsersLine) {
 TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
   if (std::getenv("MANYFOLD_WRITE_REGISTERS") != nullptr) {
     std::ofstream file(table_path());
-    file << "# One thread per instance, manyfold_integrate, blocks of 128 threads; compiled by " << backend_->compiler()
-         << "\n# model\tmethod\tarchitecture\tregisters\tstack_bytes\tspill_store_bytes\tspill_load_bytes\n";
+    file << "# manyfold_integrate, blocks of 128 threads, `tile` threads per instance; compiled by "
+         << backend_->compiler()
+         << "\n# model\tmethod\tarchitecture\ttile\tregisters\tstack_bytes\tspill_store_bytes\tspill_load_bytes\n";
+    const auto write = [&](const std::string& model, const std::string& method, const std::string& architecture,
+                           int tile) {
+      const Usage usage = usage_of(compile(model, method, architecture, tile).log, "manyfold_integrate");
+      file << key(model, method, architecture, tile) << '\t' << usage.registers << '\t' << usage.stack << '\t'
+           << usage.spill_stores << '\t' << usage.spill_loads << '\n';
+    };
+    for (const std::string& architecture : architectures()) write("transistor_amplifier", "radau5", architecture, 8);
     for (const std::string& model : small_problems()) {
       for (const char* method : {"radau5", "esdirk54"}) {
         for (const std::string& architecture : architectures()) {
-          const Usage usage = usage_of(compile(model, method, architecture).log, "manyfold_integrate");
-          file << key(model, method, architecture) << '\t' << usage.registers << '\t' << usage.stack << '\t'
-               << usage.spill_stores << '\t' << usage.spill_loads << '\n';
+          write(model, method, architecture, 1);
         }
       }
     }

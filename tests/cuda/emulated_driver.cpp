@@ -2,9 +2,11 @@
 // a launch runs the same kernel source, compiled by g++ for Robertson's problem with radau5. Everything of the backend
 // but the device itself is then real: batches, streams, copies, cancellation, errors.
 //
+// MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does.
 #include <cuda.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -15,15 +17,21 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/thread_per_instance.hpp"
+#include "kernels/cuda/fused.hpp"
 #include "kernels/methods/radau.hpp"
 #include "problems/robertson/robertson.hpp"
+#include "tests/support/thread_team.hpp"
 
 namespace {
 
-using Method = manyfold::Radau5<manyfold::System<Robertson>, double>;
-constexpr int block_size = 4;
+using Alone = manyfold::System<Robertson>;
+using Team = manyfold::test::ThreadTeam<2>;
+using Method = manyfold::Radau5<Alone, double>;
+using TeamMethod = manyfold::Radau5<manyfold::SharedSystem<Alone, Team>, double>;
+constexpr int block_size = 32;
+constexpr int concurrent = 8;  ///< threads that a launch has at most
 constexpr int multiprocessors = 2;
+constexpr int shared_memory_of_block = 8192;
 
 }  // namespace
 
@@ -104,10 +112,18 @@ void add_utilisation(manyfold::Utilisation& total, const manyfold::Utilisation& 
   total.iterations += mine.iterations;
 }
 
+bool teams() {
+  const char* wish = std::getenv("MANYFOLD_EMULATED_TILE");
+  return wish != nullptr && std::string_view(wish) == "1";
+}
+
 std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
   if (name == "manyfold_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
-    return [=] { *layout = manyfold::device_layout<Method>(block_size); };
+    return [=] {
+      *layout = teams() ? manyfold::device_layout<TeamMethod>(block_size, false)
+                        : manyfold::device_layout<Method>(block_size, false);
+    };
   }
   if (name == "manyfold_prepare") {
     const auto options = *static_cast<manyfold::KernelOptions*>(arguments[0]);
@@ -120,12 +136,24 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
       for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i);
     };
   }
+  if (teams()) {
+    return [=] {
+      const int count = std::min(threads, concurrent) / Team::size;
+      std::vector<TeamMethod::Fallback> shared(static_cast<std::size_t>(count));
+      manyfold::test::run_teams<Team::size>(count, [&](int k, const Team& team) {
+        manyfold::Utilisation mine;
+        manyfold::integrate_instances<TeamMethod>(batch, shared[static_cast<std::size_t>(k)], team, mine);
+        if (manyfold::leads(team)) add_utilisation(*batch.utilisation, mine);
+      });
+    };
+  }
   return [=] {
     std::vector<std::jthread> workers;
-    for (int k = 0; k < threads; ++k) {
+    for (int k = 0; k < std::min(threads, concurrent); ++k) {
       workers.emplace_back([&batch] {
         manyfold::Utilisation mine;
-        manyfold::integrate_instances<Method>(batch, mine);
+        Method::Fallback fallback;
+        manyfold::integrate_instances<Method>(batch, fallback, {}, mine);
         add_utilisation(*batch.utilisation, mine);
       });
     }
@@ -164,9 +192,10 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
-                                                                       : multiprocessors;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? 9
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
+           : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? shared_memory_of_block
+                                                                                : multiprocessors;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
@@ -245,13 +274,20 @@ CUresult cuStreamQuery(CUstream stream) {
   return stream->query();
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
-                        unsigned, CUstream stream, void** arguments, void**) {
+                        unsigned shared_memory, CUstream stream, void** arguments, void**) {
+  if (function->name == "manyfold_integrate" && teams() &&
+      shared_memory != block / Team::size * sizeof(TeamMethod::Fallback)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   if (function->name == "manyfold_integrate" && launches_fail()) {
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
   }
   stream->add(kernel_task(function->name, static_cast<int>(grid * block), arguments));
   return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int bytes) {
+  return bytes <= shared_memory_of_block ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, std::size_t) {
   *blocks = 1;

@@ -104,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(Problems, Independence,
                                          std::pair{"diffusion", "radau5"}, std::pair{"diffusion", "esdirk54"},
                                          std::pair{"pendulum", "rodas5p"}, std::pair{"pendulum", "radau3"},
                                          std::pair{"robertson", "sdirk2"}, std::pair{"pendulum_index3", "radau5"},
-                                         std::pair{"transistor_amplifier", "bdf"}, std::pair{"robertson", "bdf"},
+                                         std::pair{"transistor_amplifier", "bdf"},
+                                         std::pair{"transistor_amplifier", "radau"}, std::pair{"robertson", "bdf"},
                                          std::pair{"rlc_index0", "bdf"}),
                          [](const auto& test) { return std::string(test.param.first) + "_" + test.param.second; });
 

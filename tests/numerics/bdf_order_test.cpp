@@ -59,7 +59,7 @@ Errors integrate(Steps steps, int order, int count) {
   Method::State state = exact_past(steps, order, h, 0.5, -1);
   Method method;
   Method::Fallback fallback;
-  method.use(fallback);
+  method.use(fallback, {});
   WorkCounters<double> work{};
   Errors errors{};
   double exact[n];
@@ -107,7 +107,7 @@ TEST(BdfEstimate, FollowsTheOrderPlusOne) {
         Method::State state = exact_past(steps, order, h, 0.5, -1);
         Method method;
         Method::Fallback fallback;
-        method.use(fallback);
+        method.use(fallback, {});
         WorkCounters<double> work{};
         return method.attempt(true, true, false, state, step_length(steps, h, 0), {1e-13, 50}, work).error;
       };

@@ -16,11 +16,30 @@ TEST(CollocationAccuracy, Radau9) {
 TEST(CollocationAccuracy, Radau13IsForTightTolerances) {
   expect_accuracy<Radau13>(1.0, {1e-6, 1e-8});
 }
+TEST(CollocationAccuracy, RadauOfVariableOrder) {
+  expect_accuracy<Radau>(1.0, {1e-4, 1e-6, 1e-8});
+}
 TEST(CollocationAccuracy, Lobatto4) {
   expect_accuracy<Lobatto4>();
 }
 TEST(CollocationAccuracy, Lobatto6) {
   expect_accuracy<Lobatto6>();
+}
+
+// At this tolerance the orders 9 and 13 pay: what fewer steps there are is the work of the choice of order.
+TEST(CollocationAccuracy, RadauRaisesItsOrderWhereTheSolutionIsSmooth) {
+  const auto counters = [](const LoadedKernel& kernel) {
+    test::Ensemble ensemble = test::ensemble_at(kernel, 1e-11);
+    ensemble.t_end = kernel.model.t_end;
+    ensemble.repeat_defaults(1);
+    const test::Results result = ensemble.solve();
+    EXPECT_EQ(result.outcomes[0].status, Status::success);
+    return result.outcomes[0].counters;
+  };
+  const Counters fixed = counters(test::own_kernel<Pendulum, Radau5>());
+  const Counters variable = counters(test::own_kernel<Pendulum, Radau>());
+  EXPECT_LT(4 * variable.steps, fixed.steps);
+  EXPECT_LT(2 * variable.residuals, fixed.residuals);
 }
 
 // These estimate their own local error, O(h^(p+1)): errors per step within the tolerance add up to its power p/(p+1).

@@ -135,7 +135,7 @@ double estimate_of_a_step(double h) {
   state.path.start(true, h, state.dy);
   Stepper method;
   typename Stepper::Fallback fallback;
-  method.use(fallback);
+  method.use(fallback, {});
   WorkCounters<double> work{};
   const NewtonControl control{1e-13, 50};
   const auto attempt = method.attempt(true, true, false, state, h, control, work);

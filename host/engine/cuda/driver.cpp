@@ -69,6 +69,7 @@ Driver open_driver() {
   find(library, MANYFOLD_NAME_OF(cuStreamSynchronize), d.synchronize_stream, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamQuery), d.query_stream, d.failure);
   find(library, MANYFOLD_NAME_OF(cuLaunchKernel), d.launch, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuFuncSetAttribute), d.set_function_attribute, d.failure);
   find(library, MANYFOLD_NAME_OF(cuOccupancyMaxActiveBlocksPerMultiprocessor), d.occupancy, d.failure);
   if (!d.failure.empty()) return d;
   if (const CUresult result = d.init(0); result != CUDA_SUCCESS) d.failure = "cuInit: " + d.words(result);

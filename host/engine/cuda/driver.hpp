@@ -37,6 +37,7 @@ struct Driver {
   decltype(&cuStreamSynchronize) synchronize_stream = nullptr;
   decltype(&cuStreamQuery) query_stream = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuFuncSetAttribute) set_function_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
 
   std::string failure;  ///< why the driver cannot be used; empty if it can

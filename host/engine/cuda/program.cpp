@@ -82,10 +82,11 @@ class Stream {
 };
 
 template <class... Arguments>
-void launch(CUfunction function, int blocks, int threads, CUstream stream, const char* name, Arguments... arguments) {
+void launch(CUfunction function, int blocks, int threads, unsigned shared_memory, CUstream stream, const char* name,
+            Arguments... arguments) {
   void* pointers[] = {&arguments...};
-  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1, 0,
-                                 stream, pointers, nullptr),
+  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
+                                 shared_memory, stream, pointers, nullptr),
                  name);
 }
 
@@ -201,6 +202,46 @@ class BatchMemory {
   DeviceArray<int> next_;
 };
 
+/// The block size that keeps most instances in flight; of equals the smallest, whose blocks end soonest.
+void choose_block(LoadedDevice& loaded) {
+  const Driver& cu = driver();
+  const DeviceLayout& layout = loaded.layout;
+  int multiprocessors = 0;
+  int most_shared_memory = 0;
+  cu.check(cu.device_get_attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, loaded.device),
+           "cuDeviceGetAttribute");
+  cu.check(cu.device_get_attribute(&most_shared_memory, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                                   loaded.device),
+           "cuDeviceGetAttribute");
+  constexpr int warp = 32;
+  const auto shared_memory = [&](int threads) { return layout.shared_memory * (threads / layout.team_size); };
+  const int first = layout.block_size_forced ? layout.block_size : layout.team_size > 1 ? layout.team_size : warp;
+  int most = 0;
+  for (int threads = first; threads <= layout.block_size; threads += first) {
+    if (shared_memory(threads) > most_shared_memory) break;
+    cu.check(cu.set_function_attribute(loaded.integrate, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                       shared_memory(threads)),
+             "cuFuncSetAttribute");
+    int blocks = 0;
+    cu.check(cu.occupancy(&blocks, loaded.integrate, threads, static_cast<std::size_t>(shared_memory(threads))),
+             "cuOccupancyMaxActiveBlocks");
+    if (blocks * threads <= most) continue;
+    most = blocks * threads;
+    loaded.threads = threads;
+    loaded.shared_memory = static_cast<unsigned>(shared_memory(threads));
+    loaded.resident_blocks = blocks * multiprocessors;
+  }
+  if (most == 0) {
+    throw DeviceError(fmt::format(
+        "a block of {} threads, {} of which share {} KiB for the matrices of an instance, does not fit the device, "
+        "whose blocks have {} KiB: set device_tile = 1, or a smaller device_block",
+        first, layout.team_size, (layout.shared_memory + 1023) / 1024, most_shared_memory / 1024));
+  }
+  cu.check(cu.set_function_attribute(loaded.integrate, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     static_cast<int>(loaded.shared_memory)),
+           "cuFuncSetAttribute");
+}
+
 LoadedDevice load_device(CUdevice device, const DeviceCode& code) {
   const Driver& cu = driver();
   LoadedDevice loaded;
@@ -215,18 +256,13 @@ LoadedDevice load_device(CUdevice device, const DeviceCode& code) {
   cu.check(cu.get_function(&loaded.integrate, loaded.module, "manyfold_integrate"), "cuModuleGetFunction");
   const DeviceArray<DeviceLayout> answer(1);
   const Stream stream;
-  launch(layout, 1, 1, stream.get(), "manyfold_layout", answer.get());
+  launch(layout, 1, 1, 0, stream.get(), "manyfold_layout", answer.get());
   answer.copy_to(&loaded.layout, 1, stream.get());
   stream.synchronize();
   if (loaded.layout.interface_version != kernel_interface_version) {
     throw DeviceError("the compiled device kernel does not fit this version; empty the kernel cache");
   }
-  int blocks = 0;
-  int multiprocessors = 0;
-  cu.check(cu.occupancy(&blocks, loaded.integrate, loaded.layout.block_size, 0), "cuOccupancyMaxActiveBlocks");
-  cu.check(cu.device_get_attribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-           "cuDeviceGetAttribute");
-  loaded.resident_blocks = std::max(1, blocks * multiprocessors);
+  choose_block(loaded);
   return loaded;
 }
 
@@ -245,7 +281,7 @@ Program::Program(const std::vector<CUdevice>& devices, const std::vector<DeviceC
     const double allowed = demand.memory_mib > 0.0 ? demand.memory_mib * 1048576.0 : 0.5 * static_cast<double>(free);
     const auto bytes = static_cast<double>(bytes_per_instance(devices_.back().layout, demand));
     fits = std::min(fits, static_cast<std::int64_t>(allowed / (bytes * streams_per_device)));
-    resident += std::int64_t{devices_.back().resident_blocks} * devices_.back().layout.block_size;
+    resident += std::int64_t{devices_.back().resident_blocks} * devices_.back().instances_of_block();
   }
   if (fits < 32) {
     throw DeviceError(fmt::format(
@@ -264,6 +300,14 @@ Program::~Program() {
     driver().unload_module(loaded.module);
     driver().release_context(loaded.device);
   }
+}
+
+std::string Program::shape() const {
+  const LoadedDevice& device = devices_.front();
+  const int team = device.layout.team_size;
+  return fmt::format("{}, blocks of {} threads, {} instances in flight",
+                     team == 1 ? "a thread per instance" : fmt::format("a tile of {} threads per instance", team),
+                     device.threads, device.resident_blocks * device.instances_of_block());
 }
 
 void Program::integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
@@ -289,7 +333,7 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
   KernelOptions device_options = options;
   device_options.atol = atol.get();
   device_options.saved.place = place.get();
-  launch(device.prepare, 1, 1, stream.get(), "manyfold_prepare", device_options, settings.address());
+  launch(device.prepare, 1, 1, 0, stream.get(), "manyfold_prepare", device_options, settings.address());
   stream.synchronize();
 
   std::vector<Assignment> assignments(capacity);
@@ -309,11 +353,11 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
     batch.options = reinterpret_cast<const void*>(settings.address());
     batch.cancelled = cancelled.get();
     batch.utilisation = used.get();
-    const int threads = layout.block_size;
-    const int blocks = (static_cast<int>(count) + threads - 1) / threads;
-    launch(device.initialize, blocks, threads, stream.get(), "manyfold_initialize", batch);
-    launch(device.integrate, std::min(blocks, device.resident_blocks), threads, stream.get(), "manyfold_integrate",
+    const auto blocks_of = [count](int size) { return (static_cast<int>(count) + size - 1) / size; };
+    launch(device.initialize, blocks_of(layout.block_size), layout.block_size, 0, stream.get(), "manyfold_initialize",
            batch);
+    launch(device.integrate, std::min(blocks_of(device.instances_of_block()), device.resident_blocks), device.threads,
+           device.shared_memory, stream.get(), "manyfold_integrate", batch);
     memory.copy_out(count, stream.get());
     bool told = false;
     while (stream.busy()) {

@@ -18,7 +18,11 @@ struct LoadedDevice {
   CUfunction initialize = nullptr;
   CUfunction integrate = nullptr;
   DeviceLayout layout{};
-  int resident_blocks = 0;  ///< blocks of `integrate` that run at the same time
+  // Launches of `integrate`:
+  int threads = 0;             ///< of a block
+  unsigned shared_memory = 0;  ///< bytes of a block
+  int resident_blocks = 0;     ///< blocks that run at the same time
+  int instances_of_block() const { return threads / layout.team_size; }
 };
 
 class Program : public DeviceProgram {
@@ -31,6 +35,7 @@ class Program : public DeviceProgram {
 
   int workers() const override { return static_cast<int>(devices_.size()) * streams_per_device; }
   std::int64_t batch_size() const override { return batch_size_; }
+  std::string shape() const override;
   void integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) override;
 
  private:

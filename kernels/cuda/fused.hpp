@@ -1,6 +1,7 @@
 #pragma once
-// The fused tier on a GPU, one thread per instance: a persistent kernel whose threads pull instances from a queue, so
-// that a slow instance holds up its warp's lanes but for the step they share. A thread is a lane of width one.
+// The fused tier on a GPU: a persistent kernel whose threads, or tiles of threads, pull instances from a queue, so that
+// a slow instance holds up its warp's lanes but for the step they share. A thread is a lane of width one; a tile is one
+// too, whose threads divide the matrices.
 //
 // Initial points are found by a kernel of their own: within the integration one thread's search would stall 31 others.
 #include "../ensemble.hpp"
@@ -19,14 +20,17 @@ struct AtomicQueue {
   }
 };
 
-/// The supply of one thread.
+/// The supply of one thread, or of a team.
 template <class Method>
 class BatchSupply {
  public:
   using System = typename Method::System;
   using Initial = typename Integrator<Method>::Initial;
+  using Team = TeamOf<System>;
 
-  explicit MANYFOLD_INLINE BatchSupply(const DeviceBatch& batch) : batch_(batch) {}
+  MANYFOLD_INLINE BatchSupply(const DeviceBatch& batch, const Team& team) : batch_(batch), team_(team) {}
+
+  MANYFOLD_INLINE const Team& team() const { return team_; }
 
   static MANYFOLD_INLINE Assignment assignment(const DeviceBatch& batch, int i) {
     const std::int64_t at = i;
@@ -42,22 +46,26 @@ class BatchSupply {
   }
 
   MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
-    const int i = AtomicQueue::take(batch_.next);
+    const int i = team_.broadcast(leads(team_) ? AtomicQueue::take(batch_.next) : 0);
     if (i >= batch_.count) return {};
     return {static_cast<const Initial*>(batch_.ready) + i, 0, assignment(batch_, i)};
   }
 
   MANYFOLD_INLINE void store(const Assignment& assignment, const InstanceOutcome& outcome) {
-    batch_.outcomes[assignment.instance - batch_.first] = outcome;
+    if (leads(team_)) batch_.outcomes[assignment.instance - batch_.first] = outcome;
   }
 
-  MANYFOLD_INLINE bool cancelled() const { return *static_cast<const volatile int*>(batch_.cancelled) != 0; }
+  MANYFOLD_INLINE bool cancelled() const {
+    // One of a team looks, so that all see the same.
+    return team_.broadcast(leads(team_) ? *static_cast<const volatile int*>(batch_.cancelled) : 0) != 0;
+  }
 
   /// Instances that no thread has taken keep the outcome they came with: cancelled.
   MANYFOLD_INLINE void cancel_ready() {}
 
  private:
   const DeviceBatch& batch_;
+  Team team_;
 };
 
 /// Makes the initial conditions of instance `i` consistent.
@@ -74,24 +82,28 @@ MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i) {
   Integrator<Method>::initialize(options, ready);
 }
 
-/// Integrates instances, one after another, until the queue is empty.
+/// Integrates instances, one after another, until the queue is empty; a team's threads call this together.
 template <class Method>
-MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, Utilisation& utilisation) {
+MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, typename Method::Fallback& fallback,
+                                         const TeamOf<typename Method::System>& team, Utilisation& utilisation) {
   const auto& options = *static_cast<const IntegratorOptions<Method::n>*>(batch.options);
-  BatchSupply<Method> supply(batch);
-  typename Method::Fallback fallback;
+  BatchSupply<Method> supply(batch, team);
   LaneDriver<Method, BatchSupply<Method>> driver(options, batch.saved, supply, fallback);
   driver.run(utilisation);
 }
 
 template <class Method>
-MANYFOLD_INLINE DeviceLayout device_layout(int block_size) {
+MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_forced) {
+  constexpr int team_size = TeamOf<typename Method::System>::size;
   return {kernel_interface_version,
           Method::System::n,
           Method::System::parameters,
           static_cast<int>(sizeof(typename Integrator<Method>::Initial)),
           static_cast<int>(sizeof(IntegratorOptions<Method::n>)),
-          block_size};
+          block_size,
+          block_size_forced,
+          team_size,
+          team_size > 1 ? static_cast<int>(sizeof(typename Method::Fallback)) : 0};
 }
 
 }  // namespace manyfold

@@ -1,6 +1,6 @@
 #pragma once
-// A number type that counts what is done to it, as a lane: the work of a kernel in operations. To be included before the
-// kernels.
+// A number type that counts what is done to it, as a lane: the work of a kernel in operations. To be included before
+// the kernels.
 #include <cmath>
 
 #include "kernels/lane/scalar.hpp"

@@ -19,6 +19,28 @@ struct DensePolynomial {
     return sum * u;
   }
 
+  /// P'(u), for component i.
+  MANYFOLD_INLINE Real slope(int i, const Real& u) const {
+    Real sum = Real(double(degree)) * coefficient[degree - 1][i];
+    for (int k = degree - 2; k >= 0; --k) sum = sum * u + Real(double(k + 1)) * coefficient[k][i];
+    return sum;
+  }
+
+  /// P''(u), for component i.
+  MANYFOLD_INLINE Real curvature(int i, const Real& u) const {
+    Real sum(0.0);
+    for (int k = degree - 1; k >= 1; --k) sum = sum * u + Real(double((k + 1) * k)) * coefficient[k][i];
+    return sum;
+  }
+
+  /// Takes over what `other` has in the lanes of `lanes`.
+  MANYFOLD_INLINE void copy(const MaskOf<Real>& lanes, const DensePolynomial& other) {
+    h = select(lanes, other.h, h);
+    for (int k = 0; k < degree; ++k) {
+      for (int i = 0; i < n; ++i) coefficient[k][i] = select(lanes, other.coefficient[k][i], coefficient[k][i]);
+    }
+  }
+
   /// Before the first step: the straight line with the initial derivative.
   MANYFOLD_INLINE void start(const MaskOf<Real>& lanes, const Real& step, const Real (&dy)[n]) {
     h = select(lanes, step, h);

@@ -43,6 +43,17 @@ void describe_model(ModelDescription& description) {
       description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
     }
   }
+  if constexpr (model_check::HasEvents<Equations>) {
+    for (const Event& event : Equations::events) {
+      description.events.push_back({event.name, event.description, event.direction,
+                                    event.terminal || event.stop_after > 0, event.scheduled > 0});
+    }
+  }
+  if constexpr (model_check::HasDiscrete<Equations>) {
+    for (const Discrete& number : Equations::discrete) {
+      description.discrete.push_back({number.name, number.unit, number.description, number.initial, false});
+    }
+  }
   if constexpr (requires { Equations::structural.name; }) {
     const Structural structural = Equations::structural;
     description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};

@@ -64,10 +64,13 @@ class LaneDriver {
       utilisation.ticks += width;
       utilisation.lane_ticks += count(live);
       save(accepted);
+      if constexpr (System::has_events) {
+        if (any(integrator_.struck())) pass_events(integrator_.struck());
+      }
       const Mask ended = live & !integrator_.live();
       if (any(ended)) {
         for (int lane = 0; lane < width; ++lane) {
-          if (Lanes::test(ended, lane)) store(lane);
+          if (Lanes::test(ended, lane)) store(lane, integrator_.residual_norm(lane));
         }
       }
     }
@@ -77,8 +80,6 @@ class LaneDriver {
   }
 
  private:
-  static constexpr double latest_time = 1.7976931348623157e308;  ///< the largest double
-
   MANYFOLD_INLINE void refill() {
     const Mask live = integrator_.live();
     if (all(live)) return;
@@ -92,7 +93,7 @@ class LaneDriver {
         integrator_.load(lane, *ready.lanes, ready.from);
         start_output(lane);
         if (Lanes::test(integrator_.live(), lane)) break;
-        store(lane, Lanes::get(ready.lanes->residual_norm, ready.from));
+        store(lane, LaneTraits<typename Integrator<Method>::InitialReal>::get(ready.lanes->residual_norm, ready.from));
       }
       busy = true;
     }
@@ -104,6 +105,8 @@ class LaneDriver {
     const bool forward = assignment.t_end >= assignment.t_begin;
     int& next = next_time_[lane];
     next = 0;
+    logged_[lane] = 0;
+    last_event_[lane] = -1;
     while (next < assignment.time_count) {
       const double time = assignment.times[next];
       if (forward ? time > assignment.t_begin : time < assignment.t_begin) break;
@@ -122,14 +125,14 @@ class LaneDriver {
     const Assignment& assignment = assignment_[lane];
     const int next = next_time_[lane];
     const bool forward = assignment.t_end >= assignment.t_begin;
-    const double never = forward ? latest_time : -latest_time;
+    const double never = forward ? largest_number : -largest_number;
     Lanes::set(output_time_, lane, next < assignment.time_count ? assignment.times[next] : never);
   }
 
   /// Output times passed by the accepted steps, in all lanes that have one, until none is left.
   MANYFOLD_INLINE void save(const Mask& accepted) {
     const auto pending = [&] {
-      const Real beyond = output_time_ - integrator_.t();
+      const Real beyond = output_time_ - integrator_.reached();
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
     };
     for (Mask lanes = pending(); any(lanes); lanes = pending()) {
@@ -151,6 +154,56 @@ class LaneDriver {
     }
   }
 
+  MANYFOLD_OUTLINE void pass_events(const Mask& struck) {
+    integrator_.enter_events();
+    log_events(struck);
+    integrator_.leave_events();
+    log_values_after(struck);
+  }
+
+  /// Writes the events that occur, with the values before their actions, as far as there is room.
+  MANYFOLD_INLINE void log_events(const Mask& struck) {
+    const auto& events = integrator_.events();
+    const bool writes = leads(supply_.team());
+    for (int lane = 0; lane < width; ++lane) {
+      if (!Lanes::test(struck, lane)) continue;
+      const Assignment& assignment = assignment_[lane];
+      logged_before_[lane] = logged_[lane];
+      const double time = Lanes::get(integrator_.reached(), lane);
+      for (int event = 0; event < System::events; ++event) {
+        if (!events.fired(event, lane)) continue;
+        last_event_[lane] = event;
+        double& first = assignment.first_event_times[event];
+        if (writes && first != first) first = time;
+        if (logged_[lane] == assignment.event_capacity) continue;
+        if (writes) {
+          assignment.events[logged_[lane]] = {time, event, events.direction(event, lane)};
+          write_values(lane, logged_[lane], 0);
+        }
+        ++logged_[lane];
+      }
+    }
+  }
+
+  MANYFOLD_INLINE void log_values_after(const Mask& struck) {
+    if (!leads(supply_.team())) return;
+    for (int lane = 0; lane < width; ++lane) {
+      if (!Lanes::test(struck, lane)) continue;
+      for (int k = logged_before_[lane]; k < logged_[lane]; ++k) write_values(lane, k, 1);
+    }
+  }
+
+  /// The saved variables and the discrete state into entry `k` of the log, before or after the actions.
+  MANYFOLD_INLINE void write_values(int lane, int k, int after) {
+    double* out = assignment_[lane].event_values + (2 * k + after) * (saved_.count + System::discrete);
+    for_each_index<n>([&](auto i) {
+      const int place = saved_.place[i];
+      if (place >= 0) out[place] = Lanes::get(integrator_.y(i), lane);
+    });
+    for_each_index<System::discrete>(
+        [&](auto i) { out[saved_.count + i] = Lanes::get(integrator_.discrete(i), lane); });
+  }
+
   MANYFOLD_INLINE void store(int lane, double residual_norm = 0.0) {
     const Assignment& assignment = assignment_[lane];
     InstanceOutcome outcome;
@@ -158,6 +211,7 @@ class LaneDriver {
     outcome.t_reached = Lanes::get(integrator_.t(), lane);
     outcome.residual_norm = residual_norm;
     outcome.counters = integrator_.counters(lane);
+    if constexpr (System::has_events) outcome.last_event = last_event_[lane];
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
     if (assignment.end_state != nullptr && leads(supply_.team())) {
       for_each_index<n>([&](auto i) {
@@ -183,6 +237,9 @@ class LaneDriver {
   Integrator<Method> integrator_;
   Assignment assignment_[width];
   int next_time_[width] = {};
+  int logged_[width] = {};         ///< events in the log
+  int logged_before_[width] = {};  ///< events in the log before those of the present tick
+  int last_event_[width] = {};     ///< index of the last event; -1: none
   Real output_time_ = Real(0.0);
   double lane_iterations_ = 0.0;
 };

@@ -23,9 +23,11 @@ class InitialConditions {
   using Mask = MaskOf<Real>;
   static constexpr int n = System::n;
 
-  /// Makes (y, dy) consistent at t in every lane. `span`: t_end - t, which bounds the first step.
-  MANYFOLD_INLINE InitialPoint<Real> solve(const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
-                                           const Real (&p)[System::constants_size], const Tolerances<n>& tolerances) {
+  /// Makes (y, dy) consistent at t in the lanes of `active`; what it leaves in the others has no meaning. `span`: t_end
+  /// - t, which bounds the first step.
+  MANYFOLD_INLINE InitialPoint<Real> solve(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
+                                           Real (&dy)[n], const Real (&p)[System::constants_size],
+                                           const Tolerances<n>& tolerances) {
     InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(0.0)};
     typename SearchFactors::Fallback search_fallback;
     typename EulerFactors::Fallback euler_fallback;
@@ -37,16 +39,16 @@ class InitialConditions {
     if constexpr (System::highest_index() > 1) {
       differentiate(t, y, dy, p);
     } else if constexpr (System::singular_mass_matrix()) {
-      slide(t, span, y, dy, p, weight, result);
+      slide(active, t, span, y, dy, p, weight, result);
     } else {
-      search(t, y, dy, p, weight, result);
+      search(active, t, y, dy, p, weight, result);
     }
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
     if constexpr (System::highest_index() > 1) {
       examine(t, y, dy, p, weight, result);
     } else if constexpr (!System::singular_mass_matrix() && has_algebraic()) {
-      differentiate_algebraic(t, y, dy, p, weight, result);
+      differentiate_algebraic(active, t, y, dy, p, weight, result);
     }
 
     Real F[n];
@@ -113,9 +115,10 @@ class InitialConditions {
   }
 
   /// Damped Newton iteration for y_i (algebraic) and y'_i (differential).
-  MANYFOLD_INLINE void search(const Real& t, Real (&y)[n], Real (&dy)[n], const Real (&p)[System::constants_size],
-                              const Real (&weight)[n], InitialPoint<Real>& result) {
-    Mask searching(true);
+  MANYFOLD_INLINE void search(const Mask& active, const Real& t, Real (&y)[n], Real (&dy)[n],
+                              const Real (&p)[System::constants_size], const Real (&weight)[n],
+                              InitialPoint<Real>& result) {
+    Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
@@ -264,10 +267,10 @@ class InitialConditions {
 
   /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0.
   /// Returns the lanes in which Newton's method converged.
-  MANYFOLD_INLINE Mask euler_step(const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
+  MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
                                   const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular) {
     const Real shift = Real(1.0) / h;
-    Mask searching(true);
+    Mask searching = active;
     Mask converged(false);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Real trial[n];
@@ -297,14 +300,14 @@ class InitialConditions {
   }
 
   /// Derivatives of the algebraic variables: of a short implicit Euler step, for they stand in no equation.
-  MANYFOLD_INLINE void differentiate_algebraic(const Real& t, const Real (&y)[n], Real (&dy)[n],
+  MANYFOLD_INLINE void differentiate_algebraic(const Mask& active, const Real& t, const Real (&y)[n], Real (&dy)[n],
                                                const Real (&p)[System::constants_size], const Real (&weight)[n],
                                                const InitialPoint<Real>& point) {
     Real v[n];
     for (int i = 0; i < n; ++i) v[i] = dy[i];
     Mask singular(false);
     const Real h = point.first_step * Real(euler_fraction);
-    const Mask converged = euler_step(t, h, y, v, p, weight, singular);
+    const Mask converged = euler_step(active, t, h, y, v, p, weight, singular);
     for (int i = 0; i < n; ++i) {
       if (solves_for_value(i)) dy[i] = select(converged & is_finite(v[i]), v[i], Real(0.0));
     }
@@ -312,19 +315,19 @@ class InitialConditions {
 
   /// For mass matrices that are singular in combinations of variables: short implicit Euler steps land on the
   /// constraints and keep the differential combinations; their line is followed back to t.
-  MANYFOLD_INLINE void slide(const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+  MANYFOLD_INLINE void slide(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                              const Real (&p)[System::constants_size], const Real (&weight)[n],
                              InitialPoint<Real>& result) {
     // The first round finds the time scale, the second has steps that suit it.
     Real h = abs(span) * Real(1e-10);
-    Mask converged(true);
+    Mask converged = active;
     for (int round = 0; round < 2; ++round) {
       Real v[n];
       for (int i = 0; i < n; ++i) v[i] = dy[i];
-      converged = converged & euler_step(t, h, y, v, p, weight, result.singular);
+      converged = converged & euler_step(converged, t, h, y, v, p, weight, result.singular);
       Real landed[n];
       for (int i = 0; i < n; ++i) landed[i] = y[i] + h * v[i];
-      converged = converged & euler_step(t + h, h, landed, v, p, weight, result.singular);
+      converged = converged & euler_step(converged, t + h, h, landed, v, p, weight, result.singular);
       for (int i = 0; i < n; ++i) {
         y[i] = select(converged, landed[i] - h * v[i], y[i]);
         dy[i] = select(converged, v[i], dy[i]);

@@ -2,6 +2,7 @@
 // The integrator of one pack: every tick is one step attempt of every live lane.
 #include <manyfold/status.hpp>
 
+#include "events.hpp"
 #include "initial_conditions.hpp"
 #include "step_control.hpp"
 
@@ -29,6 +30,7 @@ struct InitialLanes {
   Real first_step;
   Real status;  ///< of lanes whose initial conditions failed, else `running`
   Real residual_norm;
+  EventStart<System, Real> events;
 };
 
 template <class Method>
@@ -39,8 +41,13 @@ class Integrator {
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using State = typename Method::State;
-  using Initial = InitialLanes<Alone<System>, Real>;
+  /// Initial points are found in double precision, whatever follows.
+  using InitialReal = typename LaneTraits<Real>::Double;
+  using Initial = InitialLanes<Alone<System>, InitialReal>;
   using Team = TeamOf<System>;
+  using Events = EventMonitor<Alone<System>, Real, State>;
+  static_assert(!System::has_events || is_same<Real, InitialReal>,
+                "manyfold: events are located in double precision; float32 cannot integrate this model");
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
@@ -63,20 +70,27 @@ class Integrator {
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
   static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
     System::derive(lanes.p);
-    InitialConditions<Alone<System>, Real> conditions;
-    const auto point = conditions.solve(lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy, lanes.p, options.tolerances);
+    System::start_discrete(lanes.y, lanes.p);
+    InitialConditions<Alone<System>, InitialReal> conditions;
+    const auto point = conditions.solve(MaskOf<InitialReal>(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy,
+                                        lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
-    lanes.status =
-        select(point.consistent, Real(running),
-               select(point.singular, code(Status::singular_jacobian), code(Status::inconsistent_initial_conditions)));
+    lanes.status = select(point.consistent, InitialReal(running), reason(point));
+    if constexpr (System::has_events) {
+      const InitialReal forward = select(lanes.t_end < lanes.t, InitialReal(-1.0), InitialReal(1.0));
+      lanes.events =
+          EventMonitor<Alone<System>, InitialReal, State>::prepare(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
+    }
   }
 
   /// Puts instance `from` of `lanes` into lane `lane`.
   MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
-    const auto copy = [&](Real& to, const Real& value) { Lanes::set(to, lane, Lanes::get(value, from)); };
+    using From = LaneTraits<InitialReal>;
+    const auto copy = [&](Real& to, const InitialReal& value) { Lanes::set(to, lane, From::get(value, from)); };
     const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
+    put(t_rest_, 0.0);
     copy(t_end_, lanes.t_end);
     for (int i = 0; i < n; ++i) {
       copy(state_.y[i], lanes.y[i]);
@@ -84,23 +98,17 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
     copy(status_, lanes.status);
-    const double t = Lanes::get(lanes.t, from);
-    const double span = Lanes::get(lanes.t_end, from) - t;
-    double h = options_.first_step > 0.0 ? options_.first_step : Lanes::get(lanes.first_step, from);
+    const double t = From::get(lanes.t, from);
+    const double span = From::get(lanes.t_end, from) - t;
+    double h = options_.first_step > 0.0 ? options_.first_step : From::get(lanes.first_step, from);
     if (options_.fixed_step > 0.0) h = options_.fixed_step;
     h = min(h, options_.max_step);
     if (span < 0.0) h = -h;
-    put(state_.h, h);
     put(state_.contraction, 1.0);
-    state_.path.start(Lanes::only(lane), Real(h), state_.dy);
-    if constexpr (requires { &Method::begin; }) {
-      const Real first = Method::begin(Lanes::only(lane), state_, Real(h), options_.tolerances);
-      if (options_.first_step == 0.0 && options_.fixed_step == 0.0)
-        put(state_.h, (h < 0.0 ? -1.0 : 1.0) * Lanes::get(first, lane));
-    }
+    put(state_.h, Lanes::get(begin_path(Lanes::only(lane), Real(h)), lane));
     for (int i = 0; i < n; ++i) {
       put(state_.weight[i],
-          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(Lanes::get(lanes.y[i], from))));
+          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
     }
     put(history_.h, 0.0);
     put(history_.error, 1.0);
@@ -116,17 +124,33 @@ class Integrator {
     put(work_.jacobians, 0.0);
     put(work_.factorizations, 0.0);
     put(work_.solves, 0.0);
+    if constexpr (System::has_events) {
+      passage_.monitor.load(lane, lanes.events, from, t, span < 0.0 ? -1.0 : 1.0);
+      put(passage_.cut, largest_number);
+    }
     // Nothing to do where the span is empty.
     if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
   }
 
   MANYFOLD_INLINE Mask live() const { return status_ == Real(running); }
 
-  /// One step attempt of every live lane; returns the lanes whose attempt was accepted.
+  /// One step attempt of every live lane; returns the lanes whose attempt was accepted. Where an event occurs in the
+  /// step, `struck` holds the lane and `reached` its time, until `enter_events` and `leave_events` take it through.
   MANYFOLD_INLINE Mask tick() {
     const Mask lanes = live();
-    // The last step is stretched by up to one percent rather than leave a crumb.
-    const Real remaining = t_end_ - state_.t;
+    const Real begin = state_.t;
+    Real target = t_end_;
+    if constexpr (System::has_events) {
+      const auto nearer = [&](const Real& time) {
+        target = select(abs(time - begin) < abs(target - begin), time, target);
+      };
+      nearer(passage_.monitor.next_time());
+      nearer(passage_.cut);
+      passage_.proposed = state_.h;
+    }
+    // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
+    Real remaining = target - state_.t;
+    if constexpr (coarse_time) remaining -= t_rest_;
     const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
     const Real h = select(last, remaining, state_.h);
     if constexpr (System::highest_index() > 1) scale_weights(lanes, h);
@@ -135,29 +159,102 @@ class Integrator {
     const StepAttempt<Real> attempt =
         method_.attempt(lanes, stale_ != Real(0.0), cautious, state_, h, options_.newton, work_);
     const Mask fixed(options_.fixed_step > 0.0);
-    const Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
+    Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
     const Mask rejected = lanes & attempt.converged & !accepted;
     const Mask failed = lanes & !attempt.converged;
 
+    [[maybe_unused]] const Before before = this->before();
     method_.commit(accepted, state_, h);
-    state_.t = select(accepted, select(last, t_end_, state_.t + h), state_.t);
+    advance_time(accepted, last, target, h);
+    if constexpr (System::has_events) {
+      const Mask was_cut = passage_.cut != Real(largest_number);
+      const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
+      const auto found = passage_.monitor.find(accepted, rough, state_, begin);
+      passage_.struck = found.struck;
+      passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
+      if (any(found.again)) go_back(found.again, begin, before);
+      accepted = accepted & !found.again;
+    }
     choose_next_step(attempt, h, accepted, rejected, failed);
 
     count_work<Real>(accepted_, accepted, Real(1.0));
     count_work<Real>(rejected_, rejected, Real(1.0));
     count_work<Real>(newton_failures_, failed, Real(1.0));
-    const Mask arrived = accepted & last;
+    Mask arrived = accepted & last;
+    if constexpr (System::has_events) {
+      passage_.reached = select(passage_.struck, passage_.monitor.time(), state_.t);
+      passage_.residual_norm = Real(0.0);
+      arrived = arrived & (target == t_end_) & !passage_.struck;
+    }
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
     const Mask exhausted =
         live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
-    for (int i = 0; i < n; ++i) {
-      const Real weight =
-          Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
-      state_.weight[i] = select(accepted, weight, state_.weight[i]);
-    }
+    for (int i = 0; i < n; ++i) state_.weight[i] = select(accepted, weight(i), state_.weight[i]);
     return accepted;
+  }
+
+  /// Lanes with an event in the step just taken.
+  MANYFOLD_INLINE const Mask& struck() const { return passage_.struck; }
+  MANYFOLD_INLINE const Events& events() const { return passage_.monitor; }
+
+  /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
+  MANYFOLD_OUTLINE void enter_events() {
+    const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
+    status_ = select(terminal, code(Status::terminated_by_event), status_);
+  }
+
+  /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an
+  /// event in the same tick at once; the others keep what they have.
+  MANYFOLD_OUTLINE void leave_events() {
+    Mask lanes = passage_.struck & (status_ != code(Status::terminated_by_event));
+    if (!any(lanes)) return;
+    passage_.monitor.act(lanes, state_);
+    // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
+    // for an event says nothing of the next.
+    Real h = max(abs(state_.h), abs(passage_.proposed));
+    InitialConditions<Alone<System>, Real> conditions;
+    Real y[n];
+    Real dy[n];
+    for (int i = 0; i < n; ++i) {
+      y[i] = state_.y[i];
+      dy[i] = state_.dy[i];
+    }
+    const auto point = conditions.solve(lanes, state_.t, Real(10.0) * h, y, dy, state_.p, options_.tolerances);
+    const Mask failed = lanes & !point.consistent;
+    status_ = select(failed, reason(point), status_);
+    passage_.residual_norm = select(failed, point.residual_norm, Real(0.0));
+    lanes = lanes & point.consistent;
+    for (int i = 0; i < n; ++i) {
+      state_.y[i] = select(lanes, y[i], state_.y[i]);
+      state_.dy[i] = select(lanes, dy[i], state_.dy[i]);
+    }
+    const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
+    const Mask storm = passage_.monitor.restart(lanes, state_, forward);
+    const Mask arrived = lanes & (state_.t == t_end_);
+    status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
+    // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
+    const Real suited = min(h, max(Real(100.0) * point.first_step, Real(1e-3) * h));
+    h = options_.fixed_step > 0.0 ? Real(options_.fixed_step) : suited;
+    restart(lanes, forward * h);
+  }
+
+  /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
+  MANYFOLD_INLINE const Real& reached() const {
+    if constexpr (System::has_events) {
+      return passage_.reached;
+    } else {
+      return state_.t;
+    }
+  }
+  /// Of F where no consistent conditions were found after an event; else 0.
+  MANYFOLD_INLINE double residual_norm(int lane) const {
+    if constexpr (System::has_events) {
+      return Lanes::get(passage_.residual_norm, lane);
+    } else {
+      return 0.0;
+    }
   }
 
   /// Newton iterations of the pack since it was made.
@@ -165,6 +262,7 @@ class Integrator {
   MANYFOLD_INLINE const Real& t() const { return state_.t; }
   MANYFOLD_INLINE const Real& y(int i) const { return state_.y[i]; }
   MANYFOLD_INLINE const Real& dy(int i) const { return state_.dy[i]; }
+  MANYFOLD_INLINE const Real& discrete(int i) const { return state_.p[System::first_discrete + i]; }
   MANYFOLD_INLINE const Real& h_accepted() const { return state_.path.h; }
   MANYFOLD_INLINE Status status(int lane) const {
     return static_cast<Status>(static_cast<int>(Lanes::get(status_, lane)));
@@ -188,6 +286,7 @@ class Integrator {
     result.jacobians = number(work_.jacobians);
     result.factorizations = number(work_.factorizations);
     result.solves = number(work_.solves);
+    if constexpr (System::has_events) result.events = number(passage_.monitor.total());
     return result;
   }
 
@@ -197,8 +296,13 @@ class Integrator {
  private:
   /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
   static constexpr double most_failures = 40.0;
+  /// Steps with so small an error have an accurate polynomial too.
+  static constexpr double error_of_exact_step = 1e-6;
   /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
   static constexpr double rate_to_keep = 1e-3;
+
+  /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
+  static constexpr bool coarse_time = epsilon<Real> > 1e-10;
 
   static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
 
@@ -214,6 +318,92 @@ class Integrator {
       if constexpr (index > 2) weight[i] *= abs(h);
       state_.weight[i] = select(mask, weight[i], state_.weight[i]);
     });
+  }
+
+  /// t := t + h, or `target` where the step is the last one to there. Knuth's sum of two numbers and its error; The Art
+  /// of Computer Programming, vol. 2, section 4.2.2, theorem B.
+  MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
+    Real step = h;
+    if constexpr (coarse_time) step += t_rest_;
+    const Real sum = state_.t + step;
+    if constexpr (coarse_time) {
+      const Real added = sum - state_.t;
+      const Real error = (state_.t - (sum - added)) + (step - added);
+      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
+    }
+    state_.t = select(accepted, select(last, target, sum), state_.t);
+  }
+
+  /// What the lanes of a model with events have in addition.
+  struct Passage {
+    Events monitor;
+    Mask struck = Mask(false);
+    Real proposed = Real(1.0);        ///< step that would have been tried if no event had cut it
+    Real cut = Real(largest_number);  ///< where a step that is taken again ends, shortly after its event
+    Real reached;                     ///< by the last step
+    Real residual_norm;               ///< after the events of the last step
+  };
+
+  /// What a step changes and `go_back` restores.
+  struct Before {
+    Real y[n];
+    Real dy[n];
+    typename State::Path path;
+  };
+  MANYFOLD_INLINE Before before() const {
+    Before result;
+    if constexpr (System::has_events) {
+      for (int i = 0; i < n; ++i) {
+        result.y[i] = state_.y[i];
+        result.dy[i] = state_.dy[i];
+      }
+      result.path = state_.path;
+    }
+    return result;
+  }
+  MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(state_.t, begin);
+    for (int i = 0; i < n; ++i) {
+      put(state_.y[i], before.y[i]);
+      put(state_.dy[i], before.dy[i]);
+    }
+    state_.path.copy(lanes, before.path);
+  }
+
+  static MANYFOLD_INLINE InitialReal reason(const InitialPoint<InitialReal>& point) {
+    return select(point.singular, InitialReal(static_cast<double>(Status::singular_jacobian)),
+                  InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)));
+  }
+
+  /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
+  MANYFOLD_INLINE void restart(const Mask& lanes, const Real& h) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(state_.h, begin_path(lanes, h));
+    put(state_.contraction, Real(1.0));
+    for (int i = 0; i < n; ++i) put(state_.weight[i], weight(i));
+    put(history_.h, Real(0.0));
+    put(history_.error, Real(1.0));
+    put(stale_, Real(1.0));
+    put(after_failure_, Real(1.0));
+    put(failures_, Real(0.0));
+  }
+
+  /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at
+  /// most |h| unless that is prescribed.
+  MANYFOLD_INLINE Real begin_path(const Mask& lanes, const Real& h) {
+    state_.path.start(lanes, h, state_.dy);
+    Real step = h;
+    if constexpr (requires { &Method::begin; }) {
+      const Real own = Method::begin(lanes, state_, h, options_.tolerances);
+      if (options_.first_step == 0.0 && options_.fixed_step == 0.0) step = select(h < Real(0.0), -own, own);
+    }
+    return step;
+  }
+
+  /// Weight of component i in the error norm.
+  MANYFOLD_INLINE Real weight(int i) const {
+    return Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
   }
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
@@ -287,7 +477,8 @@ class Integrator {
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
     failure_ = select(failed, reason, select(rejected, code(Status::step_too_small), failure_));
     // Ten units in the last place of t: below, t + h is hardly a later time.
-    const Real smallest = abs(state_.t) * Real(2.2e-15);
+    constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
+    const Real smallest = abs(state_.t) * Real(10.0 * resolution);
     const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
     status_ = select(hopeless & live(), failure_, status_);
   }
@@ -297,6 +488,7 @@ class Integrator {
   State state_;
   StepHistory<Real> history_;
   WorkCounters<Real> work_;
+  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only with `coarse_time`
   Real t_end_;
   Real status_;
   Real stale_;          ///< 1: the Jacobian must be evaluated before the next attempt
@@ -306,6 +498,7 @@ class Integrator {
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;
+  [[no_unique_address]] typename Either<System::has_events, Passage, None>::type passage_;
 };
 
 }  // namespace manyfold

@@ -8,7 +8,7 @@ namespace manyfold {
 struct ModelDescription;
 
 /// Changes whenever a struct below or in outcome.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 2;
+inline constexpr int kernel_interface_version = 3;
 
 /// One instance for a lane: what it starts from and where its results go.
 struct Assignment {
@@ -19,8 +19,12 @@ struct Assignment {
   double t_end;
   const double* times;  ///< [time_count] output times in the order of integration
   int time_count;
-  double* values;     ///< [time_count][saved variables]; stays as it is where the instance does not arrive
-  double* end_state;  ///< [2][variables of the model]: y and y' where the instance ended; may be null
+  double* values;             ///< [time_count][saved variables]; stays as it is where the instance does not arrive
+  double* end_state;          ///< [2][variables of the model]: y and y' where the instance ended; may be null
+  EventRecord* events;        ///< [event_capacity], the first of them in the order of time
+  double* event_values;       ///< [event_capacity][2][saved variables + discrete numbers]: before and after
+  int event_capacity;         ///< events beyond are only counted
+  double* first_event_times;  ///< [events of the model]; stays as it is for events that do not occur
 };
 
 /// Which variables are saved.

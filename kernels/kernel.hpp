@@ -17,11 +17,28 @@
 
 namespace manyfold {
 
+// MANYFOLD_SINGLE: float32; MANYFOLD_MIXED: mixed precision.
+#if defined(MANYFOLD_MIXED)
+template <class Base>
+using KernelSystem = MixedSystem<Base>;
+#else
+template <class Base>
+using KernelSystem = Base;
+#endif
+
 #if defined(MANYFOLD_ONE_LANE)
+#if defined(MANYFOLD_SINGLE)
+using KernelLane = Single;
+#else
 using KernelLane = double;
+#endif
 inline constexpr const char* kernel_instruction_set = "scalar";
 #else
+#if defined(MANYFOLD_SINGLE)
+using KernelLane = SinglePack;
+#else
 using KernelLane = Pack;
+#endif
 #if defined(__AVX512F__)
 inline constexpr const char* kernel_instruction_set = "avx512";
 #elif defined(__AVX2__)
@@ -31,10 +48,11 @@ inline constexpr const char* kernel_instruction_set = "baseline";
 #endif
 #endif
 
-/// The kernel that integrates `Equations` with `Method` in lanes of type `Real`.
-template <Model Equations, template <class, class> class Method, class Real = KernelLane>
+/// The kernel that integrates `Equations` with `Method` in lanes of type `Real`, as `Wrap` makes of its system.
+template <Model Equations, template <class, class> class Method, class Real = KernelLane,
+          template <class> class Wrap = KernelSystem>
 const Kernel& kernel() {
-  using Stepper = Method<System<Equations>, Real>;
+  using Stepper = Method<Wrap<System<Equations>>, Real>;
   static const Kernel table = {
       kernel_interface_version,
       Stepper::Tableau::name,

@@ -13,6 +13,7 @@ template <class System>
 struct IterationStructure {
   static constexpr int n = System::n;
   using Team = TeamOf<System>;
+  static constexpr bool single_precision_factors = has_single_precision_factors<System>();
   static constexpr auto preferred = System::pattern_dy;
   static constexpr auto matrix = System::pattern_y | System::pattern_dy;
 };

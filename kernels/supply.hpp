@@ -9,7 +9,7 @@ template <class Method>
 class PackSupply {
  public:
   using System = typename Method::System;
-  using Real = typename Method::Real;
+  using Real = typename Integrator<Method>::InitialReal;
   using Lanes = LaneTraits<Real>;
   static constexpr int width = lane_width<Real>;
 
@@ -56,7 +56,7 @@ class PackSupply {
 
   IntegratorOptions<System::n> options_;
   KernelFeed& feed_;
-  InitialLanes<System, Real> ready_;
+  typename Integrator<Method>::Initial ready_;
   Assignment assignments_[width];
   int count_ = 0;
   int next_ = 0;

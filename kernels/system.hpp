@@ -5,6 +5,7 @@
 #include "dual.hpp"
 #include "sparsity.hpp"
 #include "static_for.hpp"
+#include "team.hpp"
 
 namespace manyfold {
 
@@ -12,9 +13,18 @@ template <Model Equations>
 struct System {
   static constexpr int n = model_check::variable_count<Equations>();
   static constexpr int parameters = model_check::parameter_count<Equations>();
-  /// Numbers per instance that the equations see as p: parameters, then derived ones.
-  static constexpr int constants = parameters + model_check::derived_count<Equations>();
+  /// Numbers per instance that the equations see as p: parameters, then derived ones, then the discrete state.
+  static constexpr int constants = model_check::constant_count<Equations>();
   static constexpr int constants_size = constants > 0 ? constants : 1;
+  static constexpr int discrete = model_check::discrete_count<Equations>();
+  static constexpr int discrete_size = discrete > 0 ? discrete : 1;
+  static constexpr int first_discrete = constants - discrete;
+  static constexpr int events = model_check::event_count<Equations>();
+  static constexpr int events_size = events > 0 ? events : 1;
+  static constexpr int scheduled_times = model_check::schedule_count<Equations>();
+  static constexpr int scheduled_size = scheduled_times > 0 ? scheduled_times : 1;
+  static constexpr bool has_events = events > 0;
+  static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
   /// y' = f(t, y) with algebraic equations 0 = g(t, y), every variable declared as the one or the other.
   static constexpr bool semi_explicit = mass_form && !model_check::HasMassMatrix<Equations>;
@@ -134,7 +144,63 @@ struct System {
   /// Completes `p` with the derived numbers.
   template <class Real>
   static MANYFOLD_INLINE void derive(Real (&p)[constants_size]) {
-    if constexpr (constants > parameters) Equations::derive(p);
+    if constexpr (first_discrete > parameters) Equations::derive(p);
+  }
+
+  /// Completes `p` with the initial discrete state. `y`: initial values, which need not be consistent yet.
+  template <class Real>
+  static MANYFOLD_INLINE void start_discrete(const Real (&y)[n], Real (&p)[constants_size]) {
+    if constexpr (discrete > 0) {
+      Real d[discrete_size];
+      static_for<discrete>([&](auto k) {
+        constexpr double initial = Equations::discrete[k].initial;
+        p[first_discrete + k] = d[k] = Real(initial);
+      });
+      if constexpr (model_check::HasInitialDiscrete<Equations>) Equations::initial_discrete(y, p, d);
+      for (int k = 0; k < discrete; ++k) p[first_discrete + k] = d[k];
+    }
+  }
+
+  /// The event as the model declares it; `k` is a compile-time constant.
+  static constexpr Event event(int k) { return Equations::events[k]; }
+
+  /// Root functions of the events that are not scheduled.
+  template <class Number, class Real>
+  static MANYFOLD_INLINE void root(const Number& t, const Number (&y)[n], const Number (&dy)[n],
+                                   const Real (&p)[constants_size], Number (&g)[events_size]) {
+    Equations::root(t, y, dy, p, g);
+  }
+
+  /// Times of the scheduled events. With several times for one event, they follow each other.
+  template <class Real>
+  static MANYFOLD_INLINE void event_times(const Real (&p)[constants_size], Real (&times)[scheduled_size]) {
+    if constexpr (scheduled_times > 0) Equations::event_times(p, times);
+  }
+  /// The event that scheduled time number `slot` belongs to.
+  static constexpr int event_of_time(int slot) {
+    int event = 0;
+    for (const Event& candidate : Equations::events) {
+      if (slot < candidate.scheduled) break;
+      slot -= candidate.scheduled;
+      ++event;
+    }
+    return event;
+  }
+
+  /// Carries out the action of event `k` in the lanes of `mask`.
+  template <class Real>
+  static MANYFOLD_INLINE void act(auto k, const MaskOf<Real>& mask, const Real& t, Real (&y)[n], const Real (&dy)[n],
+                                  Real (&p)[constants_size]) {
+    if constexpr (model_check::HasAction<Equations>) {
+      Real new_y[n];
+      Real d[discrete_size];
+      for (int i = 0; i < n; ++i) new_y[i] = y[i];
+      for (int i = 0; i < discrete; ++i) d[i] = p[first_discrete + i];
+      const Real(&constants_before)[constants_size] = p;
+      Equations::action(k, t, new_y, dy, constants_before, d);
+      for (int i = 0; i < n; ++i) y[i] = select(mask, new_y[i], y[i]);
+      for (int i = 0; i < discrete; ++i) p[first_discrete + i] = select(mask, d[i], p[first_discrete + i]);
+    }
   }
 
   /// F(t, y, y', p); for the mass-matrix form M y' - f(t, y, p).
@@ -297,5 +363,20 @@ struct System {
   static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) { return entries.row[k]; }
   static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) { return entries.column[k]; }
 };
+
+/// `Base` in mixed precision: what Newton's method solves with is factorised in single precision, all else is double.
+template <class Base>
+struct MixedSystem : Base {
+  static constexpr bool single_precision_factors = true;
+};
+template <class Base>
+struct AloneSystem<MixedSystem<Base>> : AloneSystem<Base> {};
+
+template <class System>
+constexpr bool has_single_precision_factors() {
+  return requires {
+    System::single_precision_factors;
+  };
+}
 
 }  // namespace manyfold

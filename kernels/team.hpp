@@ -48,15 +48,13 @@ struct SharedSystem : Base {
   using Team = Team_;
 };
 
-/// A system as one thread sees it.
+/// A system as one thread sees it, in full precision.
 template <class System>
 struct AloneSystem {
   using type = System;
 };
 template <class Base, class Team>
-struct AloneSystem<SharedSystem<Base, Team>> {
-  using type = Base;
-};
+struct AloneSystem<SharedSystem<Base, Team>> : AloneSystem<Base> {};
 template <class System>
 using Alone = typename AloneSystem<System>::type;
 

@@ -1,5 +1,5 @@
-// Cameron's experiment, IMA J. Numer. Anal. 3 (1983), Table 3: problem DAS 1 with his codes and ours, as a table for the
-// documentation.
+// Cameron's experiment, IMA J. Numer. Anal. 3 (1983), Table 3: problem DAS 1 with his codes and ours, as a table for
+// the documentation.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -33,8 +33,8 @@ void compare(const char* code, const Published (&published)[3]) {
     options.atol = {his.tolerance};
     const EnsembleResult result = ensemble.solve(options);
     if (result.outcomes[0].status != Status::success) {
-      fmt::print("| {} | {:.0e} | {} / - | {} / - | {} / - | {:.1e} / - | ends at t = {:.0f}: {} |\n", code, his.tolerance,
-                 his.steps, his.calls, his.factorizations, his.error, result.outcomes[0].t_reached,
+      fmt::print("| {} | {:.0e} | {} / - | {} / - | {} / - | {:.1e} / - | ends at t = {:.0f}: {} |\n", code,
+                 his.tolerance, his.steps, his.calls, his.factorizations, his.error, result.outcomes[0].t_reached,
                  status_name(result.outcomes[0].status));
       continue;
     }
@@ -49,7 +49,8 @@ void compare(const char* code, const Published (&published)[3]) {
 void print_table() {
   fmt::print("| code | tolerance | NS | NEQC | NFAC = NJ | error of y1 | failed: error, iteration |\n");
   fmt::print("|---|---|---|---|---|---|---|\n");
-  compare<Dirka>("DIRKA", {{1e-2, 32, 351, 20, 7.439e-5}, {1e-3, 38, 621, 26, 4.665e-5}, {1e-4, 57, 1016, 32, 2.099e-6}});
+  compare<Dirka>("DIRKA",
+                 {{1e-2, 32, 351, 20, 7.439e-5}, {1e-3, 38, 621, 26, 4.665e-5}, {1e-4, 57, 1016, 32, 2.099e-6}});
   compare<Dirka2>("DIRKA 2",
                   {{1e-2, 27, 294, 17, 9.795e-5}, {1e-3, 58, 584, 26, 1.117e-5}, {1e-4, 165, 1513, 53, 4.779e-6}});
   compare<Dirka3>("DIRKA 3",

@@ -1,5 +1,5 @@
-// Stability functions of all methods, evaluated from the library's own coefficients on y' = lambda y, z = h lambda: |R(z)|
-// on a grid and on the negative real axis, as JSON for docs/figures/draw.py.
+// Stability functions of all methods, evaluated from the library's own coefficients on y' = lambda y, z = h lambda:
+// |R(z)| on a grid and on the negative real axis, as JSON for docs/figures/draw.py.
 #include <cmath>
 #include <complex>
 #include <iostream>
@@ -118,12 +118,8 @@ Json sample(const std::string& figure, const std::string& name, const Window& wi
     axis.push_back(x);
     damping.push_back(std::max(1e-12, double(growth(Complex64(-x, 0.0)))));
   }
-  return {{"figure", figure},
-          {"name", name},
-          {"window", {window.left, window.right, window.top}},
-          {"log10", values},
-          {"axis", axis},
-          {"damping", damping}};
+  return {{"figure", figure}, {"name", name}, {"window", {window.left, window.right, window.top}},
+          {"log10", values},  {"axis", axis}, {"damping", damping}};
 }
 
 template <class Tableau>
@@ -135,7 +131,8 @@ Json stiffly_accurate(const std::string& figure, const Window& window) {
 
 template <class Tableau>
 Json rosenbrock(const Window& window) {
-  return sample("rosenbrock", Tableau::name, window, [](Complex64 z) { return std::abs(rosenbrock_function<Tableau>(z)); });
+  return sample("rosenbrock", Tableau::name, window,
+                [](Complex64 z) { return std::abs(rosenbrock_function<Tableau>(z)); });
 }
 
 template <class... Tableaux>
@@ -147,7 +144,8 @@ Json all_methods() {
   Json all = Json::array();
   add<RadauIIA1, RadauIIA3, RadauIIA5, RadauIIA9, RadauIIA13>(all, "radau", {-4.0, 24.0, 24.0});
   add<LobattoIIIC2, LobattoIIIC4, LobattoIIIC6>(all, "lobatto", {-4.0, 16.0, 14.0});
-  add<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Sdirk4Tableau, Trbdf2Tableau>(all, "sdirk", {-4.0, 20.0, 16.0});
+  add<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Sdirk4Tableau, Trbdf2Tableau>(all, "sdirk",
+                                                                                        {-4.0, 20.0, 16.0});
   add<Kvaerno43Tableau, Esdirk43Tableau, Kvaerno54Tableau, Esdirk54Tableau>(all, "esdirk", {-4.0, 28.0, 24.0});
   for (int q = 1; q <= CameronFamily::stages; ++q) {
     all.push_back(sample("dirka", "order " + std::to_string(q), {-8.0, 12.0, 12.0}, [q](Complex64 z) {
@@ -159,8 +157,8 @@ Json all_methods() {
   all.push_back(rosenbrock<Rodas4Tableau>(rosenbrock_window));
   all.push_back(rosenbrock<Rodas5PTableau>(rosenbrock_window));
   for (int k = 1; k <= BdfFormulas::order; ++k) {
-    all.push_back(sample("bdf", "order " + std::to_string(k), {-8.0, 20.0, 14.0},
-                         [k](Complex64 z) { return bdf_root(k, z); }));
+    all.push_back(
+        sample("bdf", "order " + std::to_string(k), {-8.0, 20.0, 14.0}, [k](Complex64 z) { return bdf_root(k, z); }));
   }
   add<Rk4Tableau, Dopri54Tableau>(all, "explicit", {-5.0, 1.0, 4.5});
   return all;

@@ -116,7 +116,7 @@ struct Line {
   std::map<std::string, double> work;
 };
 
-const std::vector<std::string> columns = {"rodas3", "rodas4", "rodas5p", "radau5",  "radau9", "radau",
+const std::vector<std::string> columns = {"rodas3", "rodas4", "rodas5p",  "radau5",   "radau9", "radau",
                                           "bdf",    "sdirk4", "esdirk43", "esdirk54", "dirka"};
 
 template <Model Equations>

@@ -26,6 +26,9 @@ struct ChosenBackend {
   const DeviceBackend* devices = nullptr;  ///< of `cuda`
 };
 
+/// Below, rounding errors of single precision are as large as the errors that steps are chosen by.
+inline constexpr double least_rtol_of_float32 = 1e-5;
+
 /// With fewer instances `auto` stays on the CPU: most of a device's threads would have nothing to do.
 inline constexpr std::int64_t least_instances_for_device = 4096;
 
@@ -33,8 +36,10 @@ inline ChosenBackend choose_backend(const SolverOptions& options, std::int64_t i
   if (options.backend != "auto" && options.backend != "cpu" && options.backend != "cuda") {
     throw UsageError(fmt::format("unknown backend '{}': one of auto, cpu, cuda", options.backend));
   }
-  if (options.precision != "float64") {
-    throw UsageError(fmt::format("precision '{}': this version computes in float64 only", options.precision));
+  if (options.precision == "float32" && options.rtol < least_rtol_of_float32) {
+    throw UsageError(
+        fmt::format("rtol is {}, but precision 'float32' needs at least {}: 'mixed' and 'float64' reach less",
+                    options.rtol, least_rtol_of_float32));
   }
   if (options.backend == "cpu") return {"cpu", "", nullptr};
   std::string reason;
@@ -61,6 +66,7 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   demand.saved_count = static_cast<int>(run.saved.size());
   demand.end_states = static_cast<bool>(run.end_state);
   demand.memory_mib = run.options.device_memory;
+  demand.event_log = run.options.event_log;
   return backend.devices->load(device_source(request, {run.options.device_tile, run.options.device_block}, announce),
                                demand);
 }

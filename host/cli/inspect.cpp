@@ -17,13 +17,27 @@ using Json = nlohmann::ordered_json;
 Json model_json(const ModelDescription& model) {
   Json result = {{"name", model.name},           {"description", model.description},
                  {"time_unit", model.time_unit}, {"t_span", {model.t_begin, model.t_end}},
-                 {"variables", Json::array()},   {"parameters", Json::array()}};
+                 {"variables", Json::array()},   {"parameters", Json::array()},
+                 {"events", Json::array()},      {"discrete", Json::array()}};
   for (const VariableDescription& variable : model.variables) {
     result["variables"].push_back({{"name", variable.name},
                                    {"unit", variable.unit},
                                    {"description", variable.description},
                                    {"initial", variable.initial},
                                    {"algebraic", variable.algebraic}});
+  }
+  for (const EventDescription& event : model.events) {
+    result["events"].push_back({{"name", event.name},
+                                {"description", event.description},
+                                {"direction", event.direction},
+                                {"terminal", event.terminal},
+                                {"scheduled", event.scheduled}});
+  }
+  for (const VariableDescription& number : model.discrete) {
+    result["discrete"].push_back({{"name", number.name},
+                                  {"unit", number.unit},
+                                  {"description", number.description},
+                                  {"initial", number.initial}});
   }
   for (const ParameterDescription& parameter : model.parameters) {
     result["parameters"].push_back({{"name", parameter.name},
@@ -86,6 +100,20 @@ int describe(const std::string& name, bool json) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
                              parameter.unit, parameter.description);
   }
+  if (!model.events.empty()) std::cout << "\nevents\n";
+  for (const EventDescription& event : model.events) {
+    const char* kind = event.scheduled       ? "scheduled"
+                       : event.direction > 0 ? "upwards"
+                       : event.direction < 0 ? "downwards"
+                                             : "both ways";
+    std::cout << fmt::format("  {:<22} {}{} {}\n", event.name, kind, event.terminal ? ", terminal" : "",
+                             event.description);
+  }
+  if (!model.discrete.empty()) std::cout << "\ndiscrete state\n";
+  for (const VariableDescription& number : model.discrete) {
+    std::cout << fmt::format("  {:<22} {:>12.6g} {} {}\n", number.name, number.initial, number.unit,
+                             number.description);
+  }
   if (!model.structural.name.empty()) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,
                              model.structural.value, "", model.structural.minimum, model.structural.maximum);
@@ -106,12 +134,19 @@ int info(bool json) {
   if (devices != nullptr) reason = devices->unavailable();
   const std::string device_compiler = devices != nullptr ? devices->compiler() : reason;
   if (json) {
-    Json found = {
-        {"version", build::version}, {"instruction_set", instruction_set},      {"lanes", lanes},
-        {"threads", threads},        {"backends", Json::array({"cpu"})},        {"devices", Json::array()},
-        {"devices_missing", reason}, {"device_compiler", device_compiler},      {"precisions", {"float64"}},
-        {"compiler", compiler},      {"kernel_cache", kernel_cache().string()}, {"headers", header_root().string()},
-        {"methods", Json::array()}};
+    Json found = {{"version", build::version},
+                  {"instruction_set", instruction_set},
+                  {"lanes", lanes},
+                  {"threads", threads},
+                  {"backends", Json::array({"cpu"})},
+                  {"devices", Json::array()},
+                  {"devices_missing", reason},
+                  {"device_compiler", device_compiler},
+                  {"precisions", {"float64", "float32", "mixed"}},
+                  {"compiler", compiler},
+                  {"kernel_cache", kernel_cache().string()},
+                  {"headers", header_root().string()},
+                  {"methods", Json::array()}};
     if (devices != nullptr) {
       found["backends"].push_back("cuda");
       for (const DeviceDescription& device : devices->devices()) {

@@ -73,7 +73,7 @@ int run(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
   if (arguments.backend) sweep.options.backend = *arguments.backend;
   if (arguments.threads) sweep.options.threads = *arguments.threads;
-  KernelRequest request{sweep.model, sweep.options.method, std::nullopt, ""};
+  KernelRequest request{sweep.model, sweep.options.method, std::nullopt, "", sweep.options.precision};
   const LoadedKernel loaded =
       load_with_structure(request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);
@@ -109,6 +109,8 @@ int run(const RunArguments& arguments) {
   ensemble.kernel = loaded.kernel;
   ensemble.parameter_count = static_cast<int>(loaded.model.parameters.size());
   ensemble.variable_count = static_cast<int>(loaded.model.variables.size());
+  ensemble.event_count = static_cast<int>(loaded.model.events.size());
+  ensemble.discrete_count = static_cast<int>(loaded.model.discrete.size());
   ensemble.instances = resolved.inputs.instances();
   ensemble.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
     resolved.inputs.fill(instance, parameters, initial, t_span);

@@ -73,16 +73,17 @@ int solve(const SolveArguments& arguments) {
   options.backend = arguments.backend;
   options.precision = arguments.precision;
   options.threads = 1;
-  const ChosenBackend backend = choose_backend(options, 1);
+  options.rtol = arguments.rtol;
   if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
     throw UsageError(fmt::format("--rtol {}: needs a number between 0 and 1", arguments.rtol));
   }
   if (!(arguments.atol >= 0.0) || !std::isfinite(arguments.atol)) {
     throw UsageError(fmt::format("--atol {}: needs a number that is not negative", arguments.atol));
   }
+  const ChosenBackend backend = choose_backend(options, 1);
   std::vector<std::pair<std::string, double>> settings;
   for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
-  KernelRequest request{arguments.model, arguments.method, std::nullopt, ""};
+  KernelRequest request{arguments.model, arguments.method, std::nullopt, "", arguments.precision};
   const LoadedKernel loaded = load_with_structure(request, [&](const std::string& name) -> std::optional<long> {
     for (const auto& [key, value] : settings) {
       if (key != name) continue;
@@ -107,13 +108,14 @@ int solve(const SolveArguments& arguments) {
   if (!std::isfinite(t_end)) throw UsageError("--t-end: needs a finite number");
   const OutputTimes times = output_times(arguments);
   options.method = arguments.method;
-  options.rtol = arguments.rtol;
   options.atol.assign(model.variables.size(), arguments.atol);
 
   EnsembleRun run;
   run.kernel = loaded.kernel;
   run.parameter_count = static_cast<int>(parameters.size());
   run.variable_count = static_cast<int>(initial.size());
+  run.event_count = static_cast<int>(model.events.size());
+  run.discrete_count = static_cast<int>(model.discrete.size());
   run.instances = 1;
   run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
     std::copy(parameters.begin(), parameters.end(), p);
@@ -135,6 +137,7 @@ int solve(const SolveArguments& arguments) {
   const InstanceOutcome& outcome = memory.chunk.outcomes[0];
   const std::size_t n = model.variables.size();
   const bool good = succeeded(outcome.status);
+  const auto event_name = [&](int event) { return model.events[static_cast<std::size_t>(event)].name; };
   if (arguments.json) {
     nlohmann::ordered_json result = {{"model", model.name},
                                      {"status", std::string(status_name(outcome.status))},
@@ -145,6 +148,10 @@ int solve(const SolveArguments& arguments) {
                                      {"derivatives", nlohmann::ordered_json::object()},
                                      {"stats", counters_json(outcome.counters)},
                                      {"events", nlohmann::ordered_json::array()}};
+    for (const EventRecord& record : memory.chunk.event_log(0)) {
+      result["events"].push_back(
+          {{"name", event_name(record.event)}, {"t", record.time}, {"direction", record.direction}});
+    }
     for (std::size_t i = 0; i < n; ++i) {
       result["values"][model.variables[i].name] = end_state[i];
       result["derivatives"][model.variables[i].name] = end_state[n + i];
@@ -177,12 +184,21 @@ int solve(const SolveArguments& arguments) {
     std::cout << fmt::format("\n{}, {}: {} steps, {} rejected, {} Newton failures, {} residuals, {} factorisations\n",
                              model.name, loaded.kernel->method, c.steps, c.rejected, c.newton_failures, c.residuals,
                              c.factorizations);
+    for (const EventRecord& record : memory.chunk.event_log(0)) {
+      std::cout << fmt::format("event {} at {:.12g}\n", event_name(record.event), record.time);
+    }
+    const std::int64_t unlisted = c.events - std::ssize(memory.chunk.event_log(0));
+    if (unlisted > 0) std::cout << fmt::format("and {} more events\n", unlisted);
   }
   if (!good) {
     const std::string residual =
         outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
-    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}\n", status_name(outcome.status),
-                             outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual);
+    const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
+                                  ? fmt::format(": event '{}'", event_name(outcome.last_event))
+                                  : "";
+    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}\n", status_name(outcome.status),
+                             outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
+                             event);
     return some_failed;
   }
   return all_succeeded;

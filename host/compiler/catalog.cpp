@@ -8,17 +8,23 @@
 #include "kernels/methods/radau.hpp"
 #include "kernels/methods/rosenbrock.hpp"
 #include "kernels/methods/variable_radau.hpp"
+#include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"
+#include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
+#include "problems/overflow_tank/overflow_tank.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/pendulum_ggl/pendulum_ggl.hpp"
 #include "problems/pendulum_index2/pendulum_index2.hpp"
 #include "problems/pendulum_index3/pendulum_index3.hpp"
+#include "problems/rectifier/rectifier.hpp"
 #include "problems/rlc_index0/rlc_index0.hpp"
 #include "problems/rlc_index1/rlc_index1.hpp"
 #include "problems/rlc_index2/rlc_index2.hpp"
 #include "problems/robertson/robertson.hpp"
+#include "problems/stick_slip/stick_slip.hpp"
+#include "problems/thermostat/thermostat.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "problems/van_der_pol/van_der_pol.hpp"
 
@@ -42,8 +48,9 @@ MethodDescription describe_method(const char* template_name) {
 
 const std::vector<ModelDescription>& builtin_models() {
   static const auto models =
-      describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, VanDerPol,
-                   Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2, Cstr>();
+      describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall, Das2, Thermostat,
+                   OverflowTank, StickSlip, Rectifier, VanDerPol, Diffusion<structural_value(40)>, PendulumIndex2,
+                   PendulumIndex3, PendulumGgl, RlcIndex2, Cstr>();
   return models;
 }
 

@@ -94,6 +94,13 @@ std::string instruction_set_flags(const std::string& name) {
   throw UsageError(fmt::format("unknown instruction set '{}': one of avx512, avx2, baseline, scalar", name));
 }
 
+std::string precision_flag(const std::string& precision) {
+  if (precision == "float64") return "";
+  if (precision == "float32") return " -DMANYFOLD_SINGLE";
+  if (precision == "mixed") return " -DMANYFOLD_MIXED";
+  throw UsageError(fmt::format("unknown precision '{}': one of float64, float32, mixed", precision));
+}
+
 /// Adds the text of a file and of the files it includes with quotes to the hash.
 void hash_file(XXH3_state_t& state, const fs::path& path, std::set<fs::path>& seen) {
   if (!seen.insert(path.lexically_normal()).second) return;
@@ -255,9 +262,9 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
   DeviceSource result;
   result.text =
       kernel_unit(request, source, "kernels/cuda/kernel.hpp",
-                  fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {})", method.template_name,
+                  fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name, request.precision,
                               shape.block > 0 ? shape.block : most_threads_of_block, shape.block > 0, shape.tile));
-  result.stem = fmt::format("{}-{}", source.file.stem().string(), method.name);
+  result.stem = fmt::format("{}-{}-{}", source.file.stem().string(), method.name, request.precision);
   result.key = cache_key(result.text, source.file, "", "");
   result.include_paths = {header_root() / "include", header_root()};
   result.cache = kernel_cache();
@@ -320,8 +327,9 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const MethodDescription& method = find_method(request.method);
   const std::string instruction_set =
       request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
-  const std::string flags = fmt::format("{} {}{}", build::kernel_flags, instruction_set_flags(instruction_set),
-                                        instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "");
+  const std::string flags =
+      fmt::format("{} {}{}{}", build::kernel_flags, instruction_set_flags(instruction_set),
+                  instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "", precision_flag(request.precision));
   if (source.builtin && request.structural_value) {
     const auto& models = builtin_models();
     const auto model =
@@ -329,7 +337,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     check_structural_value(request.model, model->structural, *request.structural_value);
   }
 
-  if (source.builtin && !request.structural_value) {
+  if (source.builtin && !request.structural_value && request.precision == "float64") {
     const std::string name = fmt::format("{}-{}-{}.so", request.model, method.name, instruction_set);
     for (const fs::path& folder :
          {executable_folder() / "kernels", executable_folder() / ".." / "lib" / "manyfold" / "kernels"}) {
@@ -346,7 +354,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   }
   const std::string key = cache_key(unit, source.file, flags, compiler);
   const fs::path cache = kernel_cache();
-  const std::string stem = fmt::format("{}-{}-{}-{}", source.file.stem().string(), method.name, instruction_set, key);
+  const std::string stem =
+      fmt::format("{}-{}-{}-{}-{}", source.file.stem().string(), method.name, request.precision, instruction_set, key);
   const fs::path library = cache / (stem + ".so");
   if (auto loaded = open_library(library, "cache")) {
     if (request.structural_value)
@@ -358,7 +367,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   fs::create_directories(cache, error);
   if (error) throw UsageError(fmt::format("cannot create the kernel cache '{}': {}", cache.string(), error.message()));
   if (announce) {
-    announce(fmt::format("compiling {} with {} for {} ...", request.model, method.name, instruction_set));
+    announce(fmt::format("compiling {} with {} in {} for {} ...", request.model, method.name, request.precision,
+                         instruction_set));
   }
   const auto start = std::chrono::steady_clock::now();
   // Under a name of this process, then renamed: two runs may compile the same kernel at once.

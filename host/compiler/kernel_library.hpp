@@ -19,6 +19,7 @@ struct KernelRequest {
   std::string method;                    ///< a name of `methods()`; "auto" is the first
   std::optional<long> structural_value;  ///< of the model's structural parameter
   std::string instruction_set;           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
+  std::string precision = "float64";     ///< float64 | float32 | mixed
 };
 
 /// A kernel and the library that holds it; the pointer stays good as long as this object lives.

@@ -56,6 +56,7 @@ struct DeviceDemand {
   int saved_count = 1;
   bool end_states = false;
   double memory_mib = 0.0;  ///< most device memory; 0: half of what is free
+  int event_log = 0;        ///< entries in the event log of an instance, for a model with events
 };
 
 /// A kernel on the devices of this machine.

@@ -14,6 +14,16 @@
 namespace manyfold {
 namespace {
 
+/// Entries in the event log of an instance.
+int event_capacity(const EnsembleRun& run) {
+  return run.event_count > 0 ? run.options.event_log : 0;
+}
+
+/// Numbers in an entry of the log, before or after the event.
+std::size_t event_row(const EnsembleRun& run) {
+  return run.saved.size() + static_cast<std::size_t>(run.discrete_count);
+}
+
 /// A chunk some of whose instances are still on their way.
 struct OpenChunk {
   Chunk chunk;
@@ -129,6 +139,11 @@ class WorkQueue {
     chunk.t_span.assign(count * 2, missing);
     chunk.times.assign(count * times, missing);
     chunk.values.assign(count * times * run_.saved.size(), missing);
+    chunk.event_capacity = event_capacity(run_);
+    const auto entries = count * static_cast<std::size_t>(chunk.event_capacity);
+    chunk.events.resize(entries);
+    chunk.event_values.assign(entries * 2 * event_row(run_), missing);
+    chunk.first_event_times.assign(count * static_cast<std::size_t>(run_.event_count), missing);
     return open_.back().get();
   }
 
@@ -147,9 +162,20 @@ class WorkQueue {
       if (std::isnan(initial[i])) initial[i] = own[i];
     }
     run_.fill_times(t_span[0], t_span[1], output_times);
-    return {chunk.first + k, parameters,   initial,         t_span[0],
-            t_span[1],       output_times, run_.time_count, chunk.values.data() + at * times * run_.saved.size(),
-            nullptr};
+    const auto entry = at * static_cast<std::size_t>(chunk.event_capacity);
+    return {chunk.first + k,
+            parameters,
+            initial,
+            t_span[0],
+            t_span[1],
+            output_times,
+            run_.time_count,
+            chunk.values.data() + at * times * run_.saved.size(),
+            nullptr,
+            chunk.events.data() + entry,
+            chunk.event_values.data() + entry * 2 * event_row(run_),
+            chunk.event_capacity,
+            chunk.first_event_times.data() + at * static_cast<std::size_t>(run_.event_count)};
   }
 
   static void add(const InstanceOutcome& outcome, RunSummary& summary) {
@@ -245,7 +271,8 @@ struct Worker {
 std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
   if (run.device != nullptr) return run.device->batch_size();
   const std::int64_t doubles_per_instance =
-      20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved));
+      20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved)) +
+      run.event_count + event_capacity(run) * (2 + 2 * static_cast<std::int64_t>(event_row(run)));
   const std::int64_t by_memory = (std::int64_t{1} << 20) / doubles_per_instance;
   const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
   return std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384);

@@ -34,6 +34,8 @@ struct EnsembleRun {
   DeviceProgram* device = nullptr;  ///< integrates in place of the kernel; null: the processor does
   int parameter_count = 0;
   int variable_count = 0;
+  int event_count = 0;     ///< events of the model
+  int discrete_count = 0;  ///< discrete numbers of the model
   std::int64_t instances = 0;
   FillInstance fill_instance;
   int time_count = 1;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -68,6 +69,11 @@ std::filesystem::path with_suffix(std::filesystem::path path, std::string_view s
   return path;
 }
 
+std::string one_word(std::string name) {
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
 // Asks the operating system first: its reason is better than netCDF's.
 void require_writable(const std::filesystem::path& path, const std::filesystem::path& partial) {
   if (path.empty()) throw UsageError("the output file's name is empty");
@@ -121,6 +127,7 @@ class ResultFile::Writer {
       write_outcomes(chunk);
       write_inputs(chunk);
       if (settings_.trajectories) write_trajectories(chunk);
+      if (!settings_.model.events.empty()) write_events(chunk);
       if (statistics_) statistics_->add(chunk.values);
       if (spill_) spill_->add(chunk.values);
       finished_ += chunk.count;
@@ -137,6 +144,7 @@ class ResultFile::Writer {
     }
     failed_ = true;  // until everything below has succeeded
     write_statistics();
+    if (!settings_.model.events.empty()) write_event_statistics();
     if (interrupted || finished_ < settings_.instances) {
       put_text(NC_GLOBAL, "interrupted", "true");
       const long long finished = finished_;
@@ -195,7 +203,17 @@ class ResultFile::Writer {
     if (!initial_.empty()) require(chunk.initial.size(), count * settings_.model.variables.size(), "initial");
     if (t_begin_ >= 0 || t_end_ >= 0) require(chunk.t_span.size(), count * 2, "t_span");
     if (times_vary()) require(chunk.times.size(), count * times_, "times");
+    const std::size_t kinds = settings_.model.events.size();
+    if (kinds == 0) return;
+    const std::size_t entries = count * static_cast<std::size_t>(chunk.event_capacity);
+    require(chunk.times.size(), count * times_, "times");
+    require(chunk.events.size(), entries, "events");
+    require(chunk.event_values.size(), entries * 2 * event_row(), "event_values");
+    require(chunk.first_event_times.size(), count * kinds, "first_event_times");
   }
+
+  /// Numbers in an entry of the event log, before or after the event.
+  std::size_t event_row() const { return saved_ + settings_.model.discrete.size(); }
 
   bool times_vary() const {
     return !settings_.times.absolute() && (settings_.sampled_times[0] || settings_.sampled_times[1]);
@@ -285,6 +303,7 @@ class ResultFile::Writer {
       t_end_ = define_variable("t_end", NC_DOUBLE, per_instance, model.time_unit, "end of the time span");
     }
     define_outcomes(per_instance);
+    if (!model.events.empty()) define_events();
     check(nc_enddef(file_), "defined");
   }
 
@@ -375,6 +394,67 @@ class ResultFile::Writer {
     }
   }
 
+  // Ragged arrays: entry k of each belongs to instance `event_instance[k]`. CF-1.8, section 9.3.4.
+  void define_events() {
+    const ModelDescription& model = settings_.model;
+    check(nc_def_dim(file_, "event", NC_UNLIMITED, &event_dimension_), "defined");
+    check(nc_def_dim(file_, "event_kind", model.events.size(), &event_kind_dimension_), "defined");
+    const auto define_entry = [&](const std::string& name, nc_type type, const std::string& units,
+                                  const std::string& long_name) {
+      const int id = define_variable(name, type, {event_dimension_}, units, long_name);
+      const std::size_t entries = 8192;
+      check(nc_def_var_chunking(file_, id, NC_CHUNKED, &entries), "defined");
+      check(nc_def_var_deflate(file_, id, 1, 1, 2), "defined");
+      return id;
+    };
+    std::vector<short> values;
+    std::string meanings;
+    for (const EventDescription& event : model.events) {
+      if (!values.empty()) meanings += ' ';
+      meanings += one_word(event.name);
+      values.push_back(static_cast<short>(values.size()));
+    }
+    const auto name_kinds = [&](int id) {
+      check(nc_put_att_short(file_, id, "flag_values", NC_SHORT, values.size(), values.data()), "written");
+      put_text(id, "flag_meanings", meanings);
+    };
+    event_instance_ = define_entry("event_instance", NC_INT64, "1", "instance of the event");
+    put_text(event_instance_, "instance_dimension", "instance");
+    event_time_ = define_entry("event_time", NC_DOUBLE, model.time_unit, "time of the event");
+    event_name_ = define_entry("event_name", NC_SHORT, "", "which event it was");
+    name_kinds(event_name_);
+    event_direction_ = define_entry("event_direction", NC_BYTE, "1",
+                                    "direction of the crossing in the direction of integration; 0: scheduled");
+    const auto define_pair = [&](const VariableDescription& variable) {
+      for (const char* side : {"before", "after"}) {
+        event_values_.push_back(define_entry(fmt::format("event_{}_{}", side, variable.name), NC_DOUBLE, variable.unit,
+                                             fmt::format("{} {} the event", variable.name, side)));
+      }
+    };
+    for (const int index : settings_.saved) define_pair(model.variables[static_cast<std::size_t>(index)]);
+    for (const VariableDescription& number : model.discrete) define_pair(number);
+
+    events_not_logged_ = define_variable("events_not_logged", NC_INT64, {instance_dimension_}, "1",
+                                         "events of the instance that did not fit its log");
+    event_kind_ = define_variable("event_kind", NC_SHORT, {event_kind_dimension_}, "", "events of the model");
+    name_kinds(event_kind_);
+    for (const EventDescription& event : model.events) {
+      first_event_times_.push_back(define_variable("event_first_time_" + one_word(event.name), NC_DOUBLE,
+                                                   {instance_dimension_}, model.time_unit,
+                                                   "time of the first event " + event.name));
+    }
+    event_probability_ = define_variable(
+        "event_probability", NC_DOUBLE, {event_kind_dimension_, time_dimension_}, "1",
+        "part of the instances in which the event has occurred, of those whose solution is known at the time");
+    if (!probabilities_.empty()) {
+      event_quantile_ =
+          define_variable("event_first_time_quantile", NC_DOUBLE, {event_kind_dimension_, quantile_dimension_},
+                          model.time_unit, "quantiles of the first event's time over the instances where it occurs");
+    }
+    occurred_.assign(model.events.size() * times_, 0);
+    known_.assign(model.events.size() * times_, 0);
+  }
+
   void prepare_statistics() {
     if (settings_.statistics.empty()) return;
     statistics_.emplace(times_ * saved_);
@@ -388,6 +468,11 @@ class ResultFile::Writer {
       check(nc_put_var_double(file_, time_, times.data()), "written");
     }
     if (!probabilities_.empty()) check(nc_put_var_double(file_, quantile_, probabilities_.data()), "written");
+    if (!settings_.model.events.empty()) {
+      std::vector<short> kinds(settings_.model.events.size());
+      std::iota(kinds.begin(), kinds.end(), short{0});
+      check(nc_put_var_short(file_, event_kind_, kinds.data()), "written");
+    }
     // Every instance is cancelled until it is written. Not by a _FillValue: readers turn that into "missing", and a
     // status of bytes into one of floating-point numbers.
     const std::vector<signed char> cancelled(
@@ -454,6 +539,87 @@ class ResultFile::Writer {
       for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i] = chunk.values[i * saved_ + v];
       write_rows(chunk, variables_[v].trajectory, rows_);
     }
+  }
+
+  void write_events(const Chunk& chunk) {
+    std::vector<long long> instances;
+    std::vector<double> times;
+    std::vector<short> names;
+    std::vector<signed char> directions;
+    std::vector<std::vector<double>> values(event_values_.size());
+    std::vector<long long> not_logged(static_cast<std::size_t>(chunk.count));
+    const std::size_t row = event_row();
+    for (std::size_t i = 0; i < not_logged.size(); ++i) {
+      const auto log = chunk.event_log(static_cast<std::int64_t>(i));
+      not_logged[i] = chunk.outcomes[i].counters.events - std::ssize(log);
+      const double* entry = chunk.event_values.data() + i * static_cast<std::size_t>(chunk.event_capacity) * 2 * row;
+      for (const EventRecord& record : log) {
+        instances.push_back(chunk.first + static_cast<long long>(i));
+        times.push_back(record.time);
+        names.push_back(static_cast<short>(record.event));
+        directions.push_back(static_cast<signed char>(record.direction));
+        for (std::size_t v = 0; v < row; ++v) {
+          values[2 * v].push_back(entry[v]);
+          values[2 * v + 1].push_back(entry[row + v]);
+        }
+        entry += 2 * row;
+      }
+    }
+    const auto first = static_cast<std::size_t>(chunk.first);
+    const std::size_t rows = not_logged.size();
+    check(nc_put_vara_longlong(file_, events_not_logged_, &first, &rows, not_logged.data()), "written");
+    const std::size_t kinds = settings_.model.events.size();
+    for (std::size_t k = 0; k < kinds; ++k) {
+      write_column(chunk, first_event_times_[k], [&](std::size_t i) { return chunk.first_event_times[i * kinds + k]; });
+    }
+    count_occurrences(chunk);
+    if (instances.empty()) return;
+    const std::size_t count = instances.size();
+    check(nc_put_vara_longlong(file_, event_instance_, &events_, &count, instances.data()), "written");
+    check(nc_put_vara_double(file_, event_time_, &events_, &count, times.data()), "written");
+    check(nc_put_vara_short(file_, event_name_, &events_, &count, names.data()), "written");
+    check(nc_put_vara_schar(file_, event_direction_, &events_, &count, directions.data()), "written");
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      check(nc_put_vara_double(file_, event_values_[v], &events_, &count, values[v].data()), "written");
+    }
+    events_ += count;
+  }
+
+  // An instance that failed before an output time says nothing of the events up to it, unless they occurred.
+  void count_occurrences(const Chunk& chunk) {
+    const std::size_t kinds = settings_.model.events.size();
+    for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
+      const double* times = chunk.times.data() + i * times_;
+      const double direction = times_ > 1 && times[times_ - 1] < times[0] ? -1.0 : 1.0;
+      const InstanceOutcome& outcome = chunk.outcomes[i];
+      for (std::size_t k = 0; k < kinds; ++k) {
+        const double time = chunk.first_event_times[i * kinds + k];
+        for (std::size_t t = 0; t < times_; ++t) {
+          const bool occurred = direction * time <= direction * times[t];
+          const bool arrived = direction * outcome.t_reached >= direction * times[t];
+          occurred_[k * times_ + t] += occurred ? 1 : 0;
+          known_[k * times_ + t] += occurred || arrived || succeeded(outcome.status) ? 1 : 0;
+        }
+      }
+    }
+  }
+
+  void write_event_statistics() {
+    std::vector<double> probability(occurred_.size());
+    for (std::size_t k = 0; k < probability.size(); ++k) {
+      probability[k] = known_[k] > 0 ? static_cast<double>(occurred_[k]) / static_cast<double>(known_[k]) : nan;
+    }
+    check(nc_put_var_double(file_, event_probability_, probability.data()), "written");
+    if (probabilities_.empty()) return;
+    std::vector<double> quantiles;
+    std::vector<double> times(static_cast<std::size_t>(settings_.instances));
+    for (const int id : first_event_times_) {
+      times.resize(static_cast<std::size_t>(settings_.instances));
+      check(nc_get_var_double(file_, id, times.data()), "read");
+      std::erase_if(times, [](double time) { return std::isnan(time); });
+      for (const double level : probabilities_) quantiles.push_back(select_quantile(times, level));
+    }
+    check(nc_put_var_double(file_, event_quantile_, quantiles.data()), "written");
   }
 
   // What a kill leaves behind is at most some seconds old.
@@ -525,6 +691,21 @@ class ResultFile::Writer {
   int residual_norm_ = -1;
   int t_begin_ = -1;
   int t_end_ = -1;
+  int event_dimension_ = -1;
+  int event_kind_dimension_ = -1;
+  int event_instance_ = -1;
+  int event_time_ = -1;
+  int event_name_ = -1;
+  int event_direction_ = -1;
+  int event_kind_ = -1;
+  int event_probability_ = -1;
+  int event_quantile_ = -1;
+  int events_not_logged_ = -1;
+  std::vector<int> event_values_;       // before and after, of each saved variable and discrete number
+  std::vector<int> first_event_times_;  // one per event of the model
+  std::size_t events_ = 0;              // entries written
+  std::vector<std::int64_t> occurred_;  // [events of the model][times]: instances in which it has occurred
+  std::vector<std::int64_t> known_;     // instances that say whether it has
   std::vector<int> counters_;
   std::vector<int> parameters_;
   std::vector<int> initial_;

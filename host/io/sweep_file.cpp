@@ -259,7 +259,7 @@ class Reader {
   void read_solver(const toml::table& table) {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "threads", "max_steps", "first_step", "max_step",
-                "device_memory", "device_tile", "device_block"});
+                "device_memory", "device_tile", "device_block", "event_log"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -297,6 +297,9 @@ class Reader {
     }
     if (const toml::node* node = table.get("max_steps")) {
       options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);
+    }
+    if (const toml::node* node = table.get("event_log")) {
+      options.event_log = static_cast<int>(integer(*node, "event_log", 0).value_or(options.event_log));
     }
     if (const toml::node* node = table.get("first_step")) {
       options.first_step =

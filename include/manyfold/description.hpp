@@ -20,6 +20,14 @@ struct ParameterDescription {
   double value = 0.0;  ///< default value
 };
 
+struct EventDescription {
+  std::string name;
+  std::string description;
+  int direction = 0;  ///< +1 upwards, -1 downwards, 0 both
+  bool terminal = false;
+  bool scheduled = false;  ///< at times that are known beforehand
+};
+
 /// An integer that shapes the equations (for instance a number of grid points); fixed when the model is compiled.
 struct StructuralParameter {
   std::string name;  ///< empty: the model has none
@@ -34,6 +42,8 @@ struct ModelDescription {
   std::string time_unit = "s";
   std::vector<VariableDescription> variables;
   std::vector<ParameterDescription> parameters;
+  std::vector<EventDescription> events;
+  std::vector<VariableDescription> discrete;  ///< numbers that change at events only
   StructuralParameter structural;
   double t_begin = 0.0;  ///< default time span
   double t_end = 1.0;

@@ -30,6 +30,7 @@ struct EnsembleResult {
   std::vector<double> times;              ///< [times]
   std::vector<double> values;             ///< [instances][times][variables]; NaN where an instance did not arrive
   int variable_count = 0;
+  std::vector<std::vector<EventRecord>> events;  ///< [instances]: what occurred, up to SolverOptions::event_log entries
   RunSummary summary;
 
   /// Variable `variable` of instance `instance` at `times[time]`. Throws std::out_of_range.
@@ -100,6 +101,8 @@ class Ensemble {
     run.kernel = &kernel<Equations, Method>();
     run.parameter_count = static_cast<int>(model_.parameters.size());
     run.variable_count = result.variable_count;
+    run.event_count = static_cast<int>(model_.events.size());
+    run.discrete_count = static_cast<int>(model_.discrete.size());
     run.instances = instances_;
     run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {
       copy_row(parameters_, instance, model_.parameters.size(), parameters);
@@ -125,6 +128,10 @@ class Ensemble {
     void write(const Chunk& chunk) override {
       result_.outcomes.insert(result_.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
       result_.values.insert(result_.values.end(), chunk.values.begin(), chunk.values.end());
+      for (std::int64_t i = 0; i < chunk.count; ++i) {
+        const auto log = chunk.event_log(i);
+        result_.events.emplace_back(log.begin(), log.end());
+      }
     }
 
    private:

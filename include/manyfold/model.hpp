@@ -30,11 +30,32 @@
 //   singular_mass_matrix = true  when algebraic relations hide in combinations of rows, as in circuits with capacitors
 //                                between nodes, so that no single variable is algebraic
 //   description, time_unit, structural
+// Events, all optional, see docs/events.md
+//   events                       named changes: where a root function crosses zero, or at scheduled times
+//   root(t, y, dy, p, g)         g[i] of every event i that is not scheduled
+//   event_times(p, times)        times of the scheduled events, `scheduled` of them for each, in the order of `events`
+//   action(event, t, y, dy, p, d)  what event number `event` changes: differential variables y and the discrete state d
+//   discrete                     numbers that change at events only; the equations see them as p[constants], ..., after
+//                                parameters and derived numbers
+//   initial_discrete(y, p, d)    initial discrete state that depends on parameters and initial values
 // Equations are `static constexpr` and use `auto` for local numbers; a branch that depends on data is
 // `select(condition, a, b)`, since the instances of a pack may disagree.
 
 #if !defined(__CUDACC_RTC__)
 #include <math.h>
+#endif
+
+// Models are also evaluated with plain numbers, for which no lookup finds what the lanes have.
+constexpr double select(bool condition, double if_true, double if_false) {
+  return condition ? if_true : if_false;
+}
+#if !defined(__CUDACC__)  // which has the other two
+constexpr double min(double a, double b) {
+  return b < a ? b : a;
+}
+constexpr double max(double a, double b) {
+  return a < b ? b : a;
+}
 #endif
 
 namespace manyfold {
@@ -58,6 +79,24 @@ struct Parameter {
   const char* unit = "1";
   const char* description = "";
   double value = 0.0;  ///< default
+};
+
+/// Something that happens at an instant. Without `scheduled`: where the root function of the same index crosses zero.
+struct Event {
+  const char* name;
+  const char* description = "";
+  int direction = 0;      ///< of the crossing in the direction of integration: +1 upwards, -1 downwards, 0 both
+  bool terminal = false;  ///< ends the instance; its action is not carried out
+  int stop_after = 0;     ///< > 0: the event is terminal when it occurs for this time
+  int scheduled = 0;      ///< > 0: occurs at so many times, which `event_times` gives
+};
+
+/// A number of the instance that changes at events only: a mode, a counter, a set point.
+struct Discrete {
+  const char* name;
+  const char* unit = "1";
+  const char* description = "";
+  double initial = 0.0;
 };
 
 /// An integer that shapes the equations, such as a number of grid points.
@@ -144,6 +183,73 @@ constexpr int derived_count() {
   }
 }
 
+template <class Model>
+concept HasEvents = requires {
+  Model::events[0].name;
+  Model::events[0].direction;
+};
+
+template <class Model>
+concept HasDiscrete = requires {
+  Model::discrete[0].name;
+  Model::discrete[0].initial;
+};
+
+template <class Model>
+constexpr int event_count() {
+  if constexpr (HasEvents<Model>) {
+    return length(Model::events);
+  } else {
+    return 0;
+  }
+}
+
+template <class Model>
+constexpr int discrete_count() {
+  if constexpr (HasDiscrete<Model>) {
+    return length(Model::discrete);
+  } else {
+    return 0;
+  }
+}
+
+/// Number of scheduled times of all events.
+template <class Model>
+constexpr int schedule_count() {
+  int total = 0;
+  if constexpr (HasEvents<Model>) {
+    for (const Event& event : Model::events) total += event.scheduled;
+  }
+  return total;
+}
+
+/// Has the model an event that is found by its root function?
+template <class Model>
+constexpr bool has_state_events() {
+  if constexpr (HasEvents<Model>) {
+    for (const Event& event : Model::events) {
+      if (event.scheduled == 0) return true;
+    }
+  }
+  return false;
+}
+
+template <class Model>
+constexpr bool event_settings_in_range() {
+  if constexpr (HasEvents<Model>) {
+    for (const Event& event : Model::events) {
+      if (event.direction < -1 || event.direction > 1 || event.stop_after < 0 || event.scheduled < 0) return false;
+    }
+  }
+  return true;
+}
+
+/// Numbers per instance that the equations see as p: parameters, derived numbers, discrete state.
+template <class Model>
+constexpr int constant_count() {
+  return parameter_count<Model>() + derived_count<Model>() + discrete_count<Model>();
+}
+
 // Arrays of the sizes of a model, never of size zero.
 template <class Number, int n>
 using Array = Number[n > 0 ? n : 1];
@@ -153,34 +259,64 @@ struct AnyMatrix {
   double& operator()(int, int) const;
 };
 
-template <class Model, int n = variable_count<Model>(), int np = parameter_count<Model>() + derived_count<Model>()>
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>()>
 concept HasResidual = requires(double t, const Array<double, n>& y, const Array<double, np>& p, Array<double, n>& F) {
   Model::residual(t, y, y, p, F);
 };
 
-template <class Model, int n = variable_count<Model>(), int np = parameter_count<Model>() + derived_count<Model>()>
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>()>
 concept HasRhs = requires(double t, const Array<double, n>& y, const Array<double, np>& p, Array<double, n>& f) {
   Model::rhs(t, y, p, f);
 };
 
-template <class Model, int np = parameter_count<Model>() + derived_count<Model>()>
+template <class Model, int np = constant_count<Model>()>
 concept HasMassMatrix = requires(const Array<double, np>& p, AnyMatrix& M) {
   Model::mass_matrix(p, M);
 };
 
-template <class Model, int n = variable_count<Model>(), int np = parameter_count<Model>() + derived_count<Model>()>
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>()>
 concept HasResidualJacobian = requires(double t, const Array<double, n>& y, const Array<double, np>& p, AnyMatrix& J) {
   Model::jacobian(t, y, y, p, J, J);
 };
 
-template <class Model, int n = variable_count<Model>(), int np = parameter_count<Model>() + derived_count<Model>()>
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>()>
 concept HasRhsJacobian = requires(double t, const Array<double, n>& y, const Array<double, np>& p, AnyMatrix& J) {
   Model::jacobian(t, y, p, J);
 };
 
-template <class Model, int n = variable_count<Model>(), int np = parameter_count<Model>() + derived_count<Model>()>
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>()>
 concept HasInitial = requires(const Array<double, np>& p, Array<double, n>& y) {
   Model::initial(p, y);
+};
+
+// What writes through its arguments takes arrays of the sizes that it gets from the integrator.
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(), int ne = event_count<Model>()>
+concept HasRoot = requires(double t, const Array<double, n>& y, const Array<double, np>& p, Array<double, ne>& g) {
+  Model::root(t, y, y, p, g);
+};
+
+template <class Model, int np = constant_count<Model>(), int times = schedule_count<Model>()>
+concept HasEventTimes = requires(const Array<double, np>& p, Array<double, times>& t) {
+  Model::event_times(p, t);
+};
+
+/// Stands for the number of an event; an action may use it in constant expressions.
+struct AnyEvent {
+  static constexpr int value = 0;
+  constexpr operator int() const { return 0; }
+};
+
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(),
+          int nd = discrete_count<Model>()>
+concept HasAction = requires(double t, Array<double, n>& y, const Array<double, n>& dy, const Array<double, np>& p,
+                             Array<double, nd>& d) {
+  Model::action(AnyEvent{}, t, y, dy, p, d);
+};
+
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(),
+          int nd = discrete_count<Model>()>
+concept HasInitialDiscrete = requires(const Array<double, n>& y, const Array<double, np>& p, Array<double, nd>& d) {
+  Model::initial_discrete(y, p, d);
 };
 
 /// Fails to compile, with a message that says what is missing, unless `Model` is a model.
@@ -204,9 +340,29 @@ struct Check {
                 "manyfold: the model has residual and rhs: keep one, so that there is one set of equations");
   static_assert(!HasMassMatrix<Model> || HasRhs<Model>, "manyfold: mass_matrix(p, M) goes with rhs(t, y, p, f)");
   static_assert(
-      derived_count<Model>() == 0 ||
-          requires(Array<double, parameter_count<Model>() + derived_count<Model>()> & p) { Model::derive(p); },
+      derived_count<Model>() == 0 || requires(Array<double, constant_count<Model>()> & p) { Model::derive(p); },
       "manyfold: `derived` needs static constexpr void derive(auto& p), which fills p[number of parameters] and on");
+  static_assert(
+      !requires { Model::events; } || HasEvents<Model>,
+      "manyfold: events must be an array: static constexpr manyfold::Event events[] = {{.name = \"hit\", .direction "
+      "= -1}, ...};");
+  static_assert(
+      !requires { Model::discrete; } || HasDiscrete<Model>,
+      "manyfold: discrete must be an array: static constexpr manyfold::Discrete discrete[] = {{.name = \"mode\"}, "
+      "...};");
+  static_assert(event_settings_in_range<Model>(),
+                "manyfold: an event has a direction other than -1, 0 and +1, or a negative stop_after or scheduled");
+  static_assert(!has_state_events<Model>() || HasRoot<Model>,
+                "manyfold: events that are not scheduled need static constexpr void root(const auto& t, const auto& y, "
+                "const auto& dy, const auto& p, auto& g), which fills g[i] of event i");
+  static_assert(schedule_count<Model>() == 0 || HasEventTimes<Model>,
+                "manyfold: scheduled events need static constexpr void event_times(const auto& p, auto& times), which "
+                "fills as many times as the events have scheduled, in their order");
+  static_assert(event_count<Model>() > 0 || discrete_count<Model>() == 0,
+                "manyfold: discrete state changes at events only, and the model has none: use a parameter");
+  static_assert(discrete_count<Model>() == 0 || HasAction<Model>,
+                "manyfold: discrete state needs static constexpr void action(auto event, const auto& t, auto& y, const "
+                "auto& dy, const auto& p, auto& d), which changes it at events");
   static constexpr bool passed = true;
 };
 

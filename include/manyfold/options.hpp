@@ -19,6 +19,7 @@ struct SolverOptions {
   int threads = 0;                     ///< worker threads; 0: one per processor
   std::int64_t max_steps = 1'000'000;  ///< step attempts per instance before it ends with `max_steps`
   double first_step = 0.0;             ///< |h| of the first step in the model's time unit; 0: chosen from y and y'
+  int event_log = 64;                  ///< events per instance that are kept with time and values; the rest is counted
   double max_step = std::numeric_limits<double>::infinity();  ///< largest |h|
 };
 

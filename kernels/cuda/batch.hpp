@@ -16,6 +16,10 @@ struct DeviceBatch {
   double* values;             ///< [count][time_count][saved variables]; stays where an instance does not arrive
   double* end_states;         ///< [count][2][variables of the model]; may be null
   InstanceOutcome* outcomes;  ///< [count]
+  EventRecord* events;        ///< [count][event_capacity]
+  double* event_values;       ///< [count][event_capacity][2][saved variables + discrete numbers]
+  int event_capacity;
+  double* first_event_times;  ///< [count][events of the model]; stays where an event does not occur
   SavedVariables saved;
   void* ready;               ///< [count] initial points, `DeviceLayout::ready_size` bytes each
   const void* options;       ///< `DeviceLayout::options_size` bytes, written by manyfold_prepare
@@ -29,6 +33,8 @@ struct DeviceLayout {
   int interface_version;
   int variables;
   int parameters;
+  int events;
+  int discrete;
   int ready_size;    ///< bytes of an initial point
   int options_size;  ///< bytes of the method's settings
   int block_size;    ///< threads of a block, at most

@@ -42,7 +42,11 @@ class BatchSupply {
             batch.times + at * batch.time_count,
             batch.time_count,
             batch.values + at * batch.time_count * batch.saved.count,
-            batch.end_states != nullptr ? batch.end_states + at * 2 * System::n : nullptr};
+            batch.end_states != nullptr ? batch.end_states + at * 2 * System::n : nullptr,
+            batch.events + at * batch.event_capacity,
+            batch.event_values + at * batch.event_capacity * 2 * (batch.saved.count + System::discrete),
+            batch.event_capacity,
+            batch.first_event_times + at * System::events};
   }
 
   MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
@@ -98,6 +102,8 @@ MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_force
   return {kernel_interface_version,
           Method::System::n,
           Method::System::parameters,
+          Method::System::events,
+          Method::System::discrete,
           static_cast<int>(sizeof(typename Integrator<Method>::Initial)),
           static_cast<int>(sizeof(IntegratorOptions<Method::n>)),
           block_size,

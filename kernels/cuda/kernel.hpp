@@ -32,6 +32,49 @@ inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mi
   atomicAdd(&total->iterations, lanes * iterations);
 }
 
+/// Threads per instance: one while the matrices are small or their pattern makes them cheap, for then they stay in
+/// registers or near them; a tile where the full matrix, divided among its threads, costs each of them less.
+template <class System>
+constexpr int threads_per_instance() {
+  constexpr int n = System::n;
+  if (n <= 12) return 1;
+  const int tile = n <= 16 ? 8 : n <= 32 ? 16 : 32;
+  using AloneFactors = Factors<double, IterationStructure<System>>;
+  return static_cast<long>(n) * n * n / (3 * tile) < AloneFactors::work ? tile : 1;
+}
+
+/// `System` for a tile of `size` threads; 0: as `threads_per_instance` says.
+template <class System, int size>
+struct TiledSystem {
+  using type = typename TiledSystem<System, threads_per_instance<System>()>::type;
+};
+template <class System, int size>
+requires(size > 1) struct TiledSystem<System, size> {
+  using type = SharedSystem<System, Tile<size>>;
+};
+template <class System>
+struct TiledSystem<System, 1> {
+  using type = System;
+};
+
+namespace precision {
+
+struct float64 {
+  using Real = double;
+  template <class Base, int tile>
+  using Tiled = typename TiledSystem<Base, tile>::type;
+};
+struct float32 : float64 {
+  using Real = Single;
+};
+struct mixed {
+  using Real = double;
+  template <class Base, int tile>
+  using Tiled = typename TiledSystem<MixedSystem<Base>, tile>::type;
+};
+
+}  // namespace precision
+
 /// Integrates what the threads of this block can take.
 template <class Method>
 inline __device__ void integrate_in_block(const DeviceBatch& batch) {
@@ -52,11 +95,12 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
 
 }  // namespace manyfold
 
-// BLOCK_SIZE: threads of a block, at most, or exactly if FORCED; TILE: threads of an instance, 0 for as many as suit
-// it.
-#define MANYFOLD_DEVICE_KERNEL(METHOD, BLOCK_SIZE, FORCED, TILE)                                                    \
+// PRECISION: float64, float32 or mixed, of namespace precision; BLOCK_SIZE: threads of a block, at most, or exactly if
+// FORCED; TILE: threads of an instance, 0 for as many as suit it.
+#define MANYFOLD_DEVICE_KERNEL(METHOD, PRECISION, BLOCK_SIZE, FORCED, TILE)                                         \
   namespace manyfold {                                                                                              \
-  using DeviceMethod = METHOD<typename TiledSystem<System<ModelOfFile>, TILE>::type, double>;                       \
+  using DeviceMethod = METHOD<typename precision::PRECISION::template Tiled<System<ModelOfFile>, TILE>,             \
+                              typename precision::PRECISION::Real>;                                                 \
   }                                                                                                                 \
   extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                      \
     *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                  \

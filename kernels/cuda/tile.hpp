@@ -38,29 +38,4 @@ class Tile {
   }
 };
 
-/// Threads per instance: one while the matrices are small or their pattern makes them cheap, for then they stay in
-/// registers or near them; a tile where the full matrix, divided among its threads, costs each of them less.
-template <class System>
-constexpr int threads_per_instance() {
-  constexpr int n = System::n;
-  if (n <= 12) return 1;
-  const int tile = n <= 16 ? 8 : n <= 32 ? 16 : 32;
-  using Alone = Factors<double, IterationStructure<System>>;
-  return static_cast<long>(n) * n * n / (3 * tile) < Alone::work ? tile : 1;
-}
-
-/// `System` for a tile of `size` threads; 0: as `threads_per_instance` says.
-template <class System, int size>
-struct TiledSystem {
-  using type = typename TiledSystem<System, threads_per_instance<System>()>::type;
-};
-template <class System, int size>
-requires(size > 1) struct TiledSystem<System, size> {
-  using type = SharedSystem<System, Tile<size>>;
-};
-template <class System>
-struct TiledSystem<System, 1> {
-  using type = System;
-};
-
 }  // namespace manyfold

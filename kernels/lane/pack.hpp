@@ -4,148 +4,207 @@
 // ulp, and a lane's result does not depend on the others).
 #include <xsimd/xsimd.hpp>
 
-#include "scalar.hpp"
+#include "single.hpp"
 
 namespace manyfold {
 
 #if defined(__AVX512F__)
 using PackArchitecture = xsimd::avx512dq;
+using NarrowArchitecture = xsimd::fma3<xsimd::avx2>;
 #elif defined(__AVX2__)
 using PackArchitecture = xsimd::fma3<xsimd::avx2>;
+using NarrowArchitecture = xsimd::sse4_2;
 #else
 using PackArchitecture = xsimd::sse2;
+using NarrowArchitecture = xsimd::sse2;
 #endif
 
-class PackMask {
+template <class Element, class Architecture>
+class BasicPackMask {
  public:
-  using Register = xsimd::batch_bool<double, PackArchitecture>;
-  PackMask() = default;
-  MANYFOLD_INLINE PackMask(bool value) : value_(value) {}
-  MANYFOLD_INLINE explicit PackMask(Register value) : value_(value) {}
+  using Register = xsimd::batch_bool<Element, Architecture>;
+  BasicPackMask() = default;
+  MANYFOLD_INLINE BasicPackMask(bool value) : value_(value) {}
+  MANYFOLD_INLINE explicit BasicPackMask(Register value) : value_(value) {}
   MANYFOLD_INLINE Register value() const { return value_; }
 
-  friend MANYFOLD_INLINE PackMask operator&(PackMask a, PackMask b) { return PackMask(a.value_ & b.value_); }
-  friend MANYFOLD_INLINE PackMask operator|(PackMask a, PackMask b) { return PackMask(a.value_ | b.value_); }
-  friend MANYFOLD_INLINE PackMask operator!(PackMask a) { return PackMask(~a.value_); }
-  friend MANYFOLD_INLINE PackMask operator&&(PackMask a, PackMask b) { return a & b; }
-  friend MANYFOLD_INLINE PackMask operator||(PackMask a, PackMask b) { return a | b; }
+  friend MANYFOLD_INLINE BasicPackMask operator&(BasicPackMask a, BasicPackMask b) {
+    return BasicPackMask(a.value_ & b.value_);
+  }
+  friend MANYFOLD_INLINE BasicPackMask operator|(BasicPackMask a, BasicPackMask b) {
+    return BasicPackMask(a.value_ | b.value_);
+  }
+  friend MANYFOLD_INLINE BasicPackMask operator!(BasicPackMask a) { return BasicPackMask(~a.value_); }
+  friend MANYFOLD_INLINE BasicPackMask operator&&(BasicPackMask a, BasicPackMask b) { return a & b; }
+  friend MANYFOLD_INLINE BasicPackMask operator||(BasicPackMask a, BasicPackMask b) { return a | b; }
+  friend MANYFOLD_INLINE bool any(BasicPackMask mask) { return xsimd::any(mask.value_); }
+  friend MANYFOLD_INLINE bool all(BasicPackMask mask) { return xsimd::all(mask.value_); }
+  friend MANYFOLD_INLINE int count(BasicPackMask mask) {
+    using Number = xsimd::batch<Element, Architecture>;
+    return static_cast<int>(xsimd::hadd(xsimd::select(mask.value_, Number(Element(1)), Number(Element(0)))));
+  }
 
  private:
   Register value_;
 };
 
-class Pack {
+template <class Element_, class Architecture_>
+class BasicPack {
  public:
-  using Register = xsimd::batch<double, PackArchitecture>;
+  using Element = Element_;
+  using Architecture = Architecture_;
+  using Register = xsimd::batch<Element, Architecture>;
+  using Mask = BasicPackMask<Element, Architecture>;
   static constexpr int width = static_cast<int>(Register::size);
 
-  Pack() = default;
-  MANYFOLD_INLINE Pack(double value) : value_(value) {}
-  MANYFOLD_INLINE explicit Pack(Register value) : value_(value) {}
+  BasicPack() = default;
+  MANYFOLD_INLINE BasicPack(double value) : value_(static_cast<Element>(value)) {}
+  MANYFOLD_INLINE explicit BasicPack(Register value) : value_(value) {}
   MANYFOLD_INLINE Register value() const { return value_; }
 
-  friend MANYFOLD_INLINE Pack operator+(Pack a, Pack b) { return Pack(a.value_ + b.value_); }
-  friend MANYFOLD_INLINE Pack operator-(Pack a, Pack b) { return Pack(a.value_ - b.value_); }
-  friend MANYFOLD_INLINE Pack operator*(Pack a, Pack b) { return Pack(a.value_ * b.value_); }
-  friend MANYFOLD_INLINE Pack operator/(Pack a, Pack b) { return Pack(a.value_ / b.value_); }
-  friend MANYFOLD_INLINE Pack operator-(Pack a) { return Pack(-a.value_); }
-  friend MANYFOLD_INLINE Pack operator+(Pack a) { return a; }
-  MANYFOLD_INLINE Pack& operator+=(Pack other) { return *this = *this + other; }
-  MANYFOLD_INLINE Pack& operator-=(Pack other) { return *this = *this - other; }
-  MANYFOLD_INLINE Pack& operator*=(Pack other) { return *this = *this * other; }
-  MANYFOLD_INLINE Pack& operator/=(Pack other) { return *this = *this / other; }
+  friend MANYFOLD_INLINE BasicPack operator+(BasicPack a, BasicPack b) { return BasicPack(a.value_ + b.value_); }
+  friend MANYFOLD_INLINE BasicPack operator-(BasicPack a, BasicPack b) { return BasicPack(a.value_ - b.value_); }
+  friend MANYFOLD_INLINE BasicPack operator*(BasicPack a, BasicPack b) { return BasicPack(a.value_ * b.value_); }
+  friend MANYFOLD_INLINE BasicPack operator/(BasicPack a, BasicPack b) { return BasicPack(a.value_ / b.value_); }
+  friend MANYFOLD_INLINE BasicPack operator-(BasicPack a) { return BasicPack(-a.value_); }
+  friend MANYFOLD_INLINE BasicPack operator+(BasicPack a) { return a; }
+  MANYFOLD_INLINE BasicPack& operator+=(BasicPack other) { return *this = *this + other; }
+  MANYFOLD_INLINE BasicPack& operator-=(BasicPack other) { return *this = *this - other; }
+  MANYFOLD_INLINE BasicPack& operator*=(BasicPack other) { return *this = *this * other; }
+  MANYFOLD_INLINE BasicPack& operator/=(BasicPack other) { return *this = *this / other; }
 
-  friend MANYFOLD_INLINE PackMask operator<(Pack a, Pack b) { return PackMask(a.value_ < b.value_); }
-  friend MANYFOLD_INLINE PackMask operator<=(Pack a, Pack b) { return PackMask(a.value_ <= b.value_); }
-  friend MANYFOLD_INLINE PackMask operator>(Pack a, Pack b) { return PackMask(a.value_ > b.value_); }
-  friend MANYFOLD_INLINE PackMask operator>=(Pack a, Pack b) { return PackMask(a.value_ >= b.value_); }
-  friend MANYFOLD_INLINE PackMask operator==(Pack a, Pack b) { return PackMask(a.value_ == b.value_); }
-  friend MANYFOLD_INLINE PackMask operator!=(Pack a, Pack b) { return PackMask(a.value_ != b.value_); }
+  friend MANYFOLD_INLINE Mask operator<(BasicPack a, BasicPack b) { return Mask(a.value_ < b.value_); }
+  friend MANYFOLD_INLINE Mask operator<=(BasicPack a, BasicPack b) { return Mask(a.value_ <= b.value_); }
+  friend MANYFOLD_INLINE Mask operator>(BasicPack a, BasicPack b) { return Mask(a.value_ > b.value_); }
+  friend MANYFOLD_INLINE Mask operator>=(BasicPack a, BasicPack b) { return Mask(a.value_ >= b.value_); }
+  friend MANYFOLD_INLINE Mask operator==(BasicPack a, BasicPack b) { return Mask(a.value_ == b.value_); }
+  friend MANYFOLD_INLINE Mask operator!=(BasicPack a, BasicPack b) { return Mask(a.value_ != b.value_); }
+
+  friend MANYFOLD_INLINE BasicPack select(Mask mask, BasicPack if_true, BasicPack if_false) {
+    return BasicPack(xsimd::select(mask.value(), if_true.value_, if_false.value_));
+  }
+  // `b` where either is not a number, as the scalar versions.
+  friend MANYFOLD_INLINE BasicPack min(BasicPack a, BasicPack b) { return select(b < a, b, a); }
+  friend MANYFOLD_INLINE BasicPack max(BasicPack a, BasicPack b) { return select(a < b, b, a); }
+  friend MANYFOLD_INLINE BasicPack abs(BasicPack a) { return BasicPack(xsimd::abs(a.value_)); }
+  friend MANYFOLD_INLINE BasicPack sqrt(BasicPack a) { return BasicPack(xsimd::sqrt(a.value_)); }
+  friend MANYFOLD_INLINE BasicPack square(BasicPack a) { return a * a; }
+  friend MANYFOLD_INLINE Mask is_finite(BasicPack a) { return a - a == BasicPack(0.0); }
 
  private:
   Register value_;
+};
+
+using Pack = BasicPack<double, PackArchitecture>;
+using PackMask = Pack::Mask;
+/// Of single precision: twice as many lanes.
+using SinglePack = BasicPack<float, PackArchitecture>;
+/// As many numbers of single precision as a `Pack` holds of double (SSE2: in the lower half).
+using NarrowPack = BasicPack<float, NarrowArchitecture>;
+
+/// A number that may lie in memory of another type.
+template <class Element>
+struct MayAlias;
+template <>
+struct MayAlias<double> {
+  using type = double __attribute__((may_alias));
+};
+template <>
+struct MayAlias<float> {
+  using type = float __attribute__((may_alias));
+};
+
+template <class Element, class Architecture>
+struct LaneTraits<BasicPack<Element, Architecture>> {
+ private:
+  using Real = BasicPack<Element, Architecture>;
+  using Alias = typename MayAlias<Element>::type;
+
+ public:
+  using Double = Pack;
+  static constexpr double epsilon = is_same<Element, double> ? 2.220446049250313e-16 : 1.1920929e-7;
+  using Mask = typename Real::Mask;
+  using Count = Real;
+  static constexpr int width = Real::width;
+  // Memory is the portable way to one element; the compiler turns it into an insert or extract where it pays.
+  static MANYFOLD_INLINE double get(const Real& pack, int lane) {
+    return static_cast<double>(reinterpret_cast<const Alias*>(&pack)[lane]);
+  }
+  static MANYFOLD_INLINE void set(Real& pack, int lane, double to) {
+    reinterpret_cast<Alias*>(&pack)[lane] = static_cast<Element>(to);
+  }
+  static MANYFOLD_INLINE bool test(const Mask& mask, int lane) {
+    return get(select(mask, Real(1.0), Real(0.0)), lane) != 0.0;
+  }
+  /// The mask that holds lane `lane` alone.
+  static MANYFOLD_INLINE Mask only(int lane) {
+    Real position(0.0);
+    set(position, lane, 1.0);
+    return position == Real(1.0);
+  }
 };
 
 template <>
-struct LaneTraits<Pack> {
-  using Mask = PackMask;
-  using Count = Pack;
-  static constexpr int width = Pack::width;
-  // Memory is the portable way to one element; the compiler turns it into an insert or extract where it pays.
-  static MANYFOLD_INLINE double get(const Pack& pack, int lane) {
-    return reinterpret_cast<const Element*>(&pack)[lane];
+struct Narrowed<Pack> {
+  using type = NarrowPack;
+#if defined(__AVX512F__)
+  // Not by its intrinsics, of which g++ 12 wrongly warns that they use what is not initialised.
+  static MANYFOLD_INLINE NarrowPack narrow(Pack x) {
+    return NarrowPack(NarrowPack::Register(__builtin_convertvector(__v8df(x.value().data), __v8sf)));
   }
-  static MANYFOLD_INLINE void set(Pack& pack, int lane, double to) { reinterpret_cast<Element*>(&pack)[lane] = to; }
-  static MANYFOLD_INLINE bool test(const PackMask& mask, int lane) {
-    return get(Pack(xsimd::select(mask.value(), Pack(1.0).value(), Pack(0.0).value())), lane) != 0.0;
+  static MANYFOLD_INLINE Pack widen(NarrowPack x) {
+    return Pack(Pack::Register(__builtin_convertvector(__v8sf(x.value().data), __v8df)));
   }
-  /// The mask that holds lane `lane` alone.
-  static MANYFOLD_INLINE PackMask only(int lane) {
-    Pack position(0.0);
-    set(position, lane, 1.0);
-    return position == Pack(1.0);
+#elif defined(__AVX2__)
+  static MANYFOLD_INLINE NarrowPack narrow(Pack x) {
+    return NarrowPack(_mm256_cvtpd_ps(x.value()));
   }
-
- private:
-  using Element = double __attribute__((may_alias));
+  static MANYFOLD_INLINE Pack widen(NarrowPack x) {
+    return Pack(_mm256_cvtps_pd(x.value()));
+  }
+#else
+  static MANYFOLD_INLINE NarrowPack narrow(Pack x) {
+    return NarrowPack(_mm_cvtpd_ps(x.value()));
+  }
+  static MANYFOLD_INLINE Pack widen(NarrowPack x) {
+    return Pack(_mm_cvtps_pd(x.value()));
+  }
+#endif
+  static MANYFOLD_INLINE PackMask widen(NarrowPack::Mask mask) {
+    return widen(select(mask, NarrowPack(1.0), NarrowPack(0.0))) == Pack(1.0);
+  }
+  static MANYFOLD_INLINE NarrowPack::Mask narrow(PackMask mask) {
+    return narrow(select(mask, Pack(1.0), Pack(0.0))) == NarrowPack(1.0);
+  }
 };
 
-MANYFOLD_INLINE bool any(PackMask mask) {
-  return xsimd::any(mask.value());
-}
-MANYFOLD_INLINE bool all(PackMask mask) {
-  return xsimd::all(mask.value());
-}
-MANYFOLD_INLINE Pack select(PackMask mask, Pack if_true, Pack if_false) {
-  return Pack(xsimd::select(mask.value(), if_true.value(), if_false.value()));
-}
-
-MANYFOLD_INLINE int count(PackMask mask) {
-  return static_cast<int>(xsimd::hadd(select(mask, Pack(1.0), Pack(0.0)).value()));
-}
-
-// `b` where either is not a number, as the scalar versions.
-MANYFOLD_INLINE Pack min(Pack a, Pack b) {
-  return select(b < a, b, a);
-}
-MANYFOLD_INLINE Pack max(Pack a, Pack b) {
-  return select(a < b, b, a);
-}
-MANYFOLD_INLINE Pack abs(Pack a) {
-  return Pack(xsimd::abs(a.value()));
-}
-MANYFOLD_INLINE Pack sqrt(Pack a) {
-  return Pack(xsimd::sqrt(a.value()));
-}
-MANYFOLD_INLINE Pack square(Pack a) {
-  return a * a;
-}
-MANYFOLD_INLINE PackMask is_finite(Pack a) {
-  return a - a == Pack(0.0);
-}
-
 #if defined(__AVX512F__)
-#define MANYFOLD_VECTOR_MATH(name) _ZGVeN8v_##name
-#define MANYFOLD_VECTOR_MATH2(name) _ZGVeN8vv_##name
+#define MANYFOLD_DOUBLE_MATH(arguments, name) _ZGVeN8##arguments##_##name
+#define MANYFOLD_SINGLE_MATH(arguments, name) _ZGVeN16##arguments##_##name##f
 #elif defined(__AVX2__)
-#define MANYFOLD_VECTOR_MATH(name) _ZGVdN4v_##name
-#define MANYFOLD_VECTOR_MATH2(name) _ZGVdN4vv_##name
+#define MANYFOLD_DOUBLE_MATH(arguments, name) _ZGVdN4##arguments##_##name
+#define MANYFOLD_SINGLE_MATH(arguments, name) _ZGVdN8##arguments##_##name##f
 #else
-#define MANYFOLD_VECTOR_MATH(name) _ZGVbN2v_##name
-#define MANYFOLD_VECTOR_MATH2(name) _ZGVbN2vv_##name
+#define MANYFOLD_DOUBLE_MATH(arguments, name) _ZGVbN2##arguments##_##name
+#define MANYFOLD_SINGLE_MATH(arguments, name) _ZGVbN4##arguments##_##name##f
 #endif
 
-#define MANYFOLD_DEFINE_UNARY(name)                                                                   \
-  extern "C" Pack::Register::register_type MANYFOLD_VECTOR_MATH(name)(Pack::Register::register_type); \
-  MANYFOLD_INLINE Pack name(Pack x) {                                                                 \
-    return Pack(Pack::Register(MANYFOLD_VECTOR_MATH(name)(x.value())));                               \
+#define MANYFOLD_DEFINE_UNARY_OF(PACK, name, function)                              \
+  extern "C" PACK::Register::register_type function(PACK::Register::register_type); \
+  MANYFOLD_INLINE PACK name(PACK x) {                                               \
+    return PACK(PACK::Register(function(x.value())));                               \
   }
-#define MANYFOLD_DEFINE_BINARY(name)                                                                   \
-  extern "C" Pack::Register::register_type MANYFOLD_VECTOR_MATH2(name)(Pack::Register::register_type,  \
-                                                                       Pack::Register::register_type); \
-  MANYFOLD_INLINE Pack name(Pack x, Pack y) {                                                          \
-    return Pack(Pack::Register(MANYFOLD_VECTOR_MATH2(name)(x.value(), y.value())));                    \
+#define MANYFOLD_DEFINE_BINARY_OF(PACK, name, function)                                                            \
+  extern "C" PACK::Register::register_type function(PACK::Register::register_type, PACK::Register::register_type); \
+  MANYFOLD_INLINE PACK name(PACK x, PACK y) {                                                                      \
+    return PACK(PACK::Register(function(x.value(), y.value())));                                                   \
   }
+#define MANYFOLD_DEFINE_UNARY(name)                                   \
+  MANYFOLD_DEFINE_UNARY_OF(Pack, name, MANYFOLD_DOUBLE_MATH(v, name)) \
+  MANYFOLD_DEFINE_UNARY_OF(SinglePack, name, MANYFOLD_SINGLE_MATH(v, name))
+#define MANYFOLD_DEFINE_BINARY(name)                                    \
+  MANYFOLD_DEFINE_BINARY_OF(Pack, name, MANYFOLD_DOUBLE_MATH(vv, name)) \
+  MANYFOLD_DEFINE_BINARY_OF(SinglePack, name, MANYFOLD_SINGLE_MATH(vv, name))
 
 MANYFOLD_DEFINE_UNARY(acos)
 MANYFOLD_DEFINE_UNARY(asin)
@@ -167,7 +226,9 @@ MANYFOLD_DEFINE_BINARY(pow)
 
 #undef MANYFOLD_DEFINE_UNARY
 #undef MANYFOLD_DEFINE_BINARY
-#undef MANYFOLD_VECTOR_MATH
-#undef MANYFOLD_VECTOR_MATH2
+#undef MANYFOLD_DEFINE_UNARY_OF
+#undef MANYFOLD_DEFINE_BINARY_OF
+#undef MANYFOLD_DOUBLE_MATH
+#undef MANYFOLD_SINGLE_MATH
 
 }  // namespace manyfold

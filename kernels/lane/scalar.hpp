@@ -15,6 +15,8 @@ struct LaneTraits;
 
 template <>
 struct LaneTraits<double> {
+  using Double = double;  ///< the lane type of as many numbers of double precision, or fewer
+  static constexpr double epsilon = 2.220446049250313e-16;
   using Mask = bool;
   using Count = int;
   static constexpr int width = 1;
@@ -29,12 +31,19 @@ struct LaneTraits<double> {
 template <class Real>
 using MaskOf = typename LaneTraits<Real>::Mask;
 
+/// Distance from 1 to the next number of the lane type.
+template <class Real>
+inline constexpr double epsilon = LaneTraits<Real>::epsilon;
+
 /// Counts of work, one per lane: of half the size of a number where that saves registers.
 template <class Real>
 using CountOf = typename LaneTraits<Real>::Count;
 
 template <class Real>
 inline constexpr int lane_width = LaneTraits<Real>::width;
+
+/// The largest double, for what never comes: NVRTC has no infinity in constant expressions.
+inline constexpr double largest_number = 1.7976931348623157e308;
 
 MANYFOLD_INLINE bool any(bool mask) {
   return mask;

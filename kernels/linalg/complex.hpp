@@ -1,7 +1,7 @@
 #pragma once
 // Complex numbers of a lane type. Plain formulas without scaling: the iteration matrices are far from overflow, and
 // std::complex neither takes packs nor compiles quickly.
-#include "../lane/scalar.hpp"
+#include "../lane/single.hpp"
 
 namespace manyfold {
 
@@ -58,6 +58,42 @@ struct LaneOf {
 template <class Real>
 struct LaneOf<Complex<Real>> {
   using type = Real;
+};
+
+template <class Real>
+struct Narrowed<Complex<Real>> {
+  using type = Complex<typename Narrowed<Real>::type>;
+  static MANYFOLD_INLINE type narrow(const Complex<Real>& x) {
+    return {Narrowed<Real>::narrow(x.re), Narrowed<Real>::narrow(x.im)};
+  }
+  static MANYFOLD_INLINE Complex<Real> widen(const type& x) {
+    return {Narrowed<Real>::widen(x.re), Narrowed<Real>::widen(x.im)};
+  }
+};
+
+/// How factors of a matrix of `Number` are kept: as they are, or in single precision.
+template <class Number, bool single>
+struct StoredAs {
+  using type = Number;
+  static MANYFOLD_INLINE const Number& store(const Number& x) { return x; }
+  static MANYFOLD_INLINE const Number& load(const Number& x) { return x; }
+  template <class Mask>
+  static MANYFOLD_INLINE const Mask& store_mask(const Mask& mask) {
+    return mask;
+  }
+  template <class Mask>
+  static MANYFOLD_INLINE const Mask& load_mask(const Mask& mask) {
+    return mask;
+  }
+};
+template <class Number>
+struct StoredAs<Number, true> {
+  using Lane = Narrowed<typename LaneOf<Number>::type>;
+  using type = typename Narrowed<Number>::type;
+  static MANYFOLD_INLINE type store(const Number& x) { return Narrowed<Number>::narrow(x); }
+  static MANYFOLD_INLINE Number load(const type& x) { return Narrowed<Number>::widen(x); }
+  static MANYFOLD_INLINE auto store_mask(const auto& mask) { return Lane::narrow(mask); }
+  static MANYFOLD_INLINE auto load_mask(const auto& mask) { return Lane::widen(mask); }
 };
 
 }  // namespace manyfold

@@ -7,18 +7,31 @@
 
 namespace manyfold {
 
+/// Does `Structure` ask for factors in single precision?
+template <class Structure>
+constexpr bool wants_single_precision() {
+  if constexpr (requires { Structure::single_precision_factors; }) {
+    return Structure::single_precision_factors;
+  } else {
+    return false;
+  }
+}
+
 /// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good
-/// pivots; if a team is to factorise, also its type `Team`.
+/// pivots; if a team is to factorise, also its type `Team`. With `single_precision_factors` a matrix is rounded before
+/// it is factorised, and a right-hand side before it is solved for: enough for the corrections of Newton's method.
 template <class Number, class Structure>
 class Factors {
  public:
   static constexpr int n = Structure::n;
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
+  using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
+  using Stored = typename Storage::type;
 
   /// Room for the factors of lanes that need row exchanges, apart from the rest: on a GPU it stays in memory while the
   /// factors proper are in registers.
-  using Fallback = PivotedLU<Number, n>;
+  using Fallback = PivotedLU<Stored, n>;
 
   /// To be called before all else; `fallback` must outlive this object.
   MANYFOLD_INLINE void use(Fallback& fallback, const OneThread& = {}) { pivoted_ = &fallback; }
@@ -37,31 +50,48 @@ class Factors {
   /// cheaper. Returns the lanes of `mask` whose matrix is not singular.
   template <bool keep_others>
   MANYFOLD_INLINE Mask factor(const Mask& mask, auto&& entry) {
+    const auto stored = [&](auto k) { return Storage::store(entry(k)); };
     Mask good(false);
     if constexpr (fixed_pivots) {
       if constexpr (keep_others) {
         Sparse fresh;
-        good = fresh.factor(entry) & mask;
-        sparse_.assign(mask, fresh);
+        good = Storage::load_mask(fresh.factor(stored)) & mask;
+        sparse_.assign(Storage::store_mask(mask), fresh);
       } else {
-        good = sparse_.factor(entry) & mask;
+        good = Storage::load_mask(sparse_.factor(stored)) & mask;
       }
     }
     const Mask rest = mask & !good;
     exchanged_ = (exchanged_ & !mask) | rest;
-    if (any(rest)) good = good | factor_with_exchanges(rest, entry);
+    if (any(rest)) good = good | factor_with_exchanges(rest, stored);
     return good;
   }
 
   /// b := A^-1 b
   MANYFOLD_INLINE void solve(Number (&b)[n]) const {
+    if constexpr (wants_single_precision<Structure>()) {
+      Stored x[n];
+      for (int i = 0; i < n; ++i) x[i] = Storage::store(b[i]);
+      solve_stored(x);
+      for (int i = 0; i < n; ++i) b[i] = Storage::load(x[i]);
+    } else {
+      solve_stored(b);
+    }
+  }
+
+  /// The lanes whose factors needed row exchanges.
+  const Mask& exchanged() const { return exchanged_; }
+
+ private:
+  MANYFOLD_INLINE void solve_stored(Stored (&b)[n]) const {
     if constexpr (fixed_pivots) {
       if (any(exchanged_)) {
-        Number copy[n];
+        Stored copy[n];
         for (int i = 0; i < n; ++i) copy[i] = b[i];
         sparse_.solve(b);
         pivoted_->solve(copy);
-        for (int i = 0; i < n; ++i) b[i] = select(exchanged_, copy[i], b[i]);
+        const auto exchanged = Storage::store_mask(exchanged_);
+        for (int i = 0; i < n; ++i) b[i] = select(exchanged, copy[i], b[i]);
       } else {
         sparse_.solve(b);
       }
@@ -70,17 +100,13 @@ class Factors {
     }
   }
 
-  /// The lanes whose factors needed row exchanges.
-  const Mask& exchanged() const { return exchanged_; }
-
- private:
   MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
-    Number matrix[n][n];
+    Stored matrix[n][n];
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) matrix[i][j] = Number(0.0);
+      for (int j = 0; j < n; ++j) matrix[i][j] = Stored(0.0);
     }
     for_each_index<Structure::matrix.size()>([&](auto k) { matrix[row_of(k)][column_of(k)] = entry(k); });
-    return pivoted_->factor(mask, matrix);
+    return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), matrix));
   }
   static constexpr MANYFOLD_INLINE int row_of(int k) {
     constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
@@ -91,7 +117,7 @@ class Factors {
     return entries.column[k];
   }
 
-  using Sparse = typename Either<fixed_pivots, SparseLU<Number, Structure>, None>::type;
+  using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
   Sparse sparse_;
   Fallback* pivoted_ = nullptr;
   Mask exchanged_ = Mask(false);
@@ -103,7 +129,10 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
  public:
   static constexpr int n = Structure::n;
   using Team = typename Structure::Team;
-  using Fallback = typename TeamLU<Number, n, Team>::Workspace;
+  using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
+  using Stored = typename Storage::type;
+  using LU = TeamLU<Stored, n, Team>;
+  using Fallback = typename LU::Workspace;
   static constexpr long work = static_cast<long>(n) * n * n / (3 * Team::size) + 1;
 
   MANYFOLD_INLINE void use(Fallback& workspace, const Team& team) { lu_.use(workspace, team); }
@@ -114,11 +143,16 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
     return lu_.factor([&](int i, auto& row) {
       constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
       constexpr auto begin = row_begins(entries);
-      for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) row[entries.column[k]] = entry(k);
+      for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) row[entries.column[k]] = Storage::store(entry(k));
     });
   }
 
-  MANYFOLD_INLINE void solve(Number (&b)[n]) { lu_.solve(b); }
+  MANYFOLD_INLINE void solve(Number (&b)[n]) {
+    Stored x[n];
+    for (int i = 0; i < n; ++i) x[i] = Storage::store(b[i]);
+    lu_.solve(x);
+    for (int i = 0; i < n; ++i) b[i] = Storage::load(x[i]);
+  }
 
  private:
   struct RowBegins {
@@ -131,7 +165,7 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
     return begin;
   }
 
-  TeamLU<Number, n, Team> lu_;
+  LU lu_;
 };
 
 }  // namespace manyfold

@@ -35,7 +35,8 @@ class PivotedLU {
         best = select(larger, size, best);
         pivot_row = select(larger, Real(static_cast<double>(i)), pivot_row);
       }
-      // Below n rounding errors of a matrix of size one, what is left is noise.
+      // Below n rounding errors of a matrix of size one, what is left is noise: of double precision, in which the
+      // matrix was made. That factors of single precision are too coarse, Newton's method finds out.
       good = good & (best > Real(n * 1e-16)) & is_finite(best);
       pivot_[k] = select(mask, pivot_row, pivot_[k]);
       for (int i = k + 1; i < n; ++i) {

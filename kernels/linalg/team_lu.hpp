@@ -35,7 +35,7 @@ class TeamLU {
       for (int j = 0; j < n; ++j) row[j] = Number(0.0);
       fill(i, row);
       double largest = 0.0;
-      for (int j = 0; j < n; ++j) largest = max(largest, magnitude(row[j]));
+      for (int j = 0; j < n; ++j) largest = max(largest, static_cast<double>(magnitude(row[j])));
       weight[r] = 1.0 / largest;
       step_[r] = n;
     });
@@ -43,14 +43,14 @@ class TeamLU {
       double best = 0.0;
       int pivot = n;
       for_own_rows([&](int r, int i) {
-        const double size = magnitude(shared_->value[i][k]) * weight[r];
+        const double size = static_cast<double>(magnitude(shared_->value[i][k])) * weight[r];
         if (step_[r] == n && size > best) {
           best = size;
           pivot = i;
         }
       });
       team_.largest(best, pivot);
-      // Below n rounding errors of a matrix of size one, what is left is noise.
+      // As in PivotedLU.
       if (!(best > n * 1e-16) || !is_finite(best)) return false;
       for_own_rows([&](int r, int i) {
         if (i != pivot) return;

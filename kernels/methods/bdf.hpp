@@ -48,14 +48,52 @@ struct BackwardDifferences {
     }
   }
 
+  /// Takes over what `other` has in the lanes of `lanes`.
+  MANYFOLD_INLINE void copy(const Mask& lanes, const BackwardDifferences& other) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(h, other.h);
+    put(order, other.order);
+    put(last_order, other.last_order);
+    put(alike, other.alike);
+    put(rising, other.rising);
+    put(failures, other.failures);
+    for (int i = 0; i < most; ++i) {
+      put(psi[i], other.psi[i]);
+      for (int j = 0; j < n; ++j) put(phi[i][j], other.phi[i][j]);
+    }
+  }
+
   /// The interpolating polynomial of the last step at t_n + u h, less y_n, in component j.
-  MANYFOLD_INLINE Real increment(int j, const Real& u) const {
+  MANYFOLD_INLINE Real increment(int j, const Real& u) const { return evaluate(j, u).value; }
+  /// Its first derivative with respect to u.
+  MANYFOLD_INLINE Real slope(int j, const Real& u) const { return evaluate(j, u).slope; }
+  /// Its second derivative.
+  MANYFOLD_INLINE Real curvature(int j, const Real& u) const { return evaluate(j, u).curvature; }
+
+ private:
+  struct Jet {
+    Real value;
+    Real slope;
+    Real curvature;
+  };
+
+  /// Newton's form: the product of (t - t_n) ... (t - t_(n-i)) over psi_0 ... psi_i with its derivatives.
+  MANYFOLD_INLINE Jet evaluate(int j, const Real& u) const {
     const Real time = u * h;
-    Real product = time / psi[0];
-    Real sum(0.0);
+    Jet product{time / psi[0], h / psi[0], Real(0.0)};
+    Jet sum{Real(0.0), Real(0.0), Real(0.0)};
     static_for<most>([&](auto i) {
-      sum += select(Real(double(i)) < last_order, product * phi[i][j], Real(0.0));
-      if constexpr (i + 1 < most) product *= (time + psi[i]) / psi[i + 1];
+      const Real weight = select(Real(double(i)) < last_order, phi[i][j], Real(0.0));
+      sum.value += weight * product.value;
+      sum.slope += weight * product.slope;
+      sum.curvature += weight * product.curvature;
+      if constexpr (i + 1 < most) {
+        const Real factor = (time + psi[i]) / psi[i + 1];
+        const Real rate = h / psi[i + 1];
+        product.curvature = product.curvature * factor + Real(2.0) * rate * product.slope;
+        product.slope = product.slope * factor + rate * product.value;
+        product.value *= factor;
+      }
     });
     return sum;
   }
@@ -83,7 +121,9 @@ class Bdf {
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// What the error test still sees of it is a third of the tolerance.
-  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.33, 1e-14 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(0.33, 45.0 * epsilon<Real> / internal_rtol);
+  }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
     matrices_.use(fallback.matrices, team);

@@ -39,7 +39,9 @@ class DiagonallyImplicit {
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
   /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
-  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
+  }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
     matrices_.use(fallback.matrices, team);

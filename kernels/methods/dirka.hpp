@@ -2,9 +2,9 @@
 // The embedded family of diagonally implicit Runge-Kutta methods of I. T. Cameron, Solution of Differential-Algebraic
 // Systems Using Diagonally Implicit Runge-Kutta Methods, IMA J. Numer. Anal. 3 (1983), with variable step and order.
 //
-// For y' = f(t, y, z), 0 = g(t, y, z). One more stage with the same diagonal raises the order by one, (2.1). The method of
-// order p estimates the error of y^(p) by y^(p+1), with which it goes on: p + 1 stages. Stages solve for (y, z) at once,
-// (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
+// For y' = f(t, y, z), 0 = g(t, y, z). One more stage with the same diagonal raises the order by one, (2.1). The method
+// of order p estimates the error of y^(p) by y^(p+1), with which it goes on: p + 1 stages. Stages solve for (y, z) at
+// once, (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
 #include "radau.hpp"
@@ -36,9 +36,9 @@ struct CameronFamily {
 
 /// Cameron's rules for order, step and iteration.
 struct CameronRules {
-  static constexpr double safety = 0.5;                      ///< c of section 4.2
-  static constexpr double most_growth = 10.0;                ///< B_max
-  static constexpr double most_growth_after_failure = 2.0;   ///< B_max for some steps after a failure
+  static constexpr double safety = 0.5;                     ///< c of section 4.2
+  static constexpr double most_growth = 10.0;               ///< B_max
+  static constexpr double most_growth_after_failure = 2.0;  ///< B_max for some steps after a failure
   static constexpr double steps_after_failure = 3.0;
   static constexpr double rate_to_keep = 0.2;                ///< of the Jacobian; section 4.1
   static constexpr double recent_jacobian = 3.0;             ///< steps; section 4.1
@@ -71,8 +71,8 @@ namespace cameron {
 inline constexpr int degree = 3;
 
 /// Dense output with p + 1 stages: weights d(theta) of Y_i - y_n and, last, of y_(n+1) - y_n, for y and z alike. d.c =
-/// theta, d.Cc = theta^2, d.Ac = theta^2/2, d.ACc = theta^3/3, d.CCc = theta^3, as many as there are values: of order 2.
-/// (Order 3 would need d.AAc = theta^3/6 too, which contradicts the others, since y^(3) lacks the last stage.)
+/// theta, d.Cc = theta^2, d.Ac = theta^2/2, d.ACc = theta^3/3, d.CCc = theta^3, as many as there are values: of
+/// order 2. (Order 3 would need d.AAc = theta^3/6 too, which contradicts the others, since y^(3) lacks the last stage.)
 template <int p>
 constexpr auto dense_weights() {
   constexpr int count = p + 2;
@@ -115,6 +115,7 @@ template <class System>
 struct TrimmingStructure {
   static constexpr int n = System::n;
   using Team = TeamOf<System>;
+  static constexpr bool single_precision_factors = has_single_precision_factors<System>();
   static constexpr Pattern<n> pattern() {
     Pattern<n> result;
     for (int i = 0; i < n; ++i) {
@@ -167,12 +168,20 @@ class Cameron {
       cautious = select(lanes, Real(0.0), cautious);
       p = select(lanes, Real(first_order), p);
     }
+    MANYFOLD_INLINE void copy(const Mask& lanes, const Path& other) {
+      DensePolynomial<Real, n, cameron::degree>::copy(lanes, other);
+      steps = select(lanes, other.steps, steps);
+      cautious = select(lanes, other.cautious, cautious);
+      p = select(lanes, other.p, p);
+    }
   };
   using State = LaneState<System, Real, Path>;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// The norm of the iteration counts stage errors as many times as they may accumulate: section 4.1.
-  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(1.0, 1e-12 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(1.0, 4500.0 * epsilon<Real> / internal_rtol);
+  }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
     matrices_.use(fallback.matrices, team);

@@ -67,6 +67,7 @@ class ExplicitRungeKutta {
   struct DerivativeStructure {
     static constexpr int n = System_::n;
     using Team = TeamOf<System_>;
+    static constexpr bool single_precision_factors = has_single_precision_factors<System_>();
     static constexpr auto preferred = System_::pattern_dy;
     static constexpr auto matrix = System_::pattern_dy;
   };
@@ -97,7 +98,9 @@ class ExplicitRungeKutta {
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
   /// Of the slopes times h, relative to the tolerance.
-  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) { return max(0.01, 1e-14 / internal_rtol); }
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
+  }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
     matrices_.use(fallback.matrices, team);

@@ -144,7 +144,7 @@ class Collocation {
     constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
     double tolerance = min(0.03, sqrt(internal_rtol));
     for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
-    return max(tolerance, 1e-14 / internal_rtol);
+    return max(tolerance, 45.0 * epsilon<Real> / internal_rtol);
   }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {

@@ -10,7 +10,9 @@ namespace manyfold {
 /// The state of the instances of a pack between steps. `Path` is what a method knows of the past:
 ///   h                      length of the last step
 ///   start(lanes, h, y')    before the first step, of length h
-///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i
+///   copy(lanes, other)     what `other` has
+///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i; slope and curvature with
+///   respect to u
 template <class System, class Real, class Path_>
 struct LaneState {
   using Path = Path_;

@@ -1,10 +1,10 @@
 #pragma once
-// Radau IIA of orders 5, 9 and 13, the order chosen lane by lane: Hairer & Wanner, Stiff differential equations solved by
-// Radau methods, J. Comput. Appl. Math. 111 (1999), section 4, and their code RADAU.
+// Radau IIA of orders 5, 9 and 13, the order chosen lane by lane: Hairer & Wanner, Stiff differential equations solved
+// by Radau methods, J. Comput. Appl. Math. 111 (1999), section 4, and their code RADAU.
 //
-// What limits an order is the convergence of Newton's method. With Psi, the geometric mean of its last two contractions:
-// the order is raised where Psi <= 0.002 and the step hardly changes, and lowered where Psi >= 0.8 or the iteration fails;
-// in the ten steps after it was lowered it is not raised.
+// What limits an order is the convergence of Newton's method. With Psi, the geometric mean of its last two
+// contractions: the order is raised where Psi <= 0.002 and the step hardly changes, and lowered where Psi >= 0.8 or the
+// iteration fails; in the ten steps after it was lowered it is not raised.
 #include "radau.hpp"
 
 namespace manyfold {
@@ -46,6 +46,11 @@ class VariableRadau {
       DensePolynomial<Real, n, Order13::degree>::start(lanes, step, dy);
       level = select(lanes, Real(0.0), level);
       wait = select(lanes, Real(0.0), wait);
+    }
+    MANYFOLD_INLINE void copy(const Mask& lanes, const Path& other) {
+      DensePolynomial<Real, n, Order13::degree>::copy(lanes, other);
+      level = select(lanes, other.level, level);
+      wait = select(lanes, other.wait, wait);
     }
   };
   using State = LaneState<System, Real, Path>;
@@ -101,9 +106,9 @@ class VariableRadau {
   /// x^(1/q) where the estimate is O(h^q).
   MANYFOLD_INLINE Real error_root(const State& state, const Real& x) const {
     const Real& level = state.path.level;
-    const Real exponent = select(level == Real(0.0), Real(1.0 / RadauIIA5::error_order),
-                                 select(level == Real(1.0), Real(1.0 / RadauIIA9::error_order),
-                                        Real(1.0 / RadauIIA13::error_order)));
+    const Real exponent =
+        select(level == Real(0.0), Real(1.0 / RadauIIA5::error_order),
+               select(level == Real(1.0), Real(1.0 / RadauIIA9::error_order), Real(1.0 / RadauIIA13::error_order)));
     return pow(x, exponent);
   }
 
@@ -111,12 +116,13 @@ class VariableRadau {
   MANYFOLD_INLINE Mask choose_order(State& state, const StepAttempt<Real>& attempt, const Real& growth,
                                     const Mask& accepted, const Mask& failed) {
     Path& path = state.path;
-    const Mask lower = (path.level > Real(0.0)) & (failed | (accepted & (attempt.last_rate >= Real(Tableau::lower_above))));
+    const Mask lower =
+        (path.level > Real(0.0)) & (failed | (accepted & (attempt.last_rate >= Real(Tableau::lower_above))));
     const Mask raise = accepted & (path.level < Real(2.0)) & (attempt.iterations > Real(1.0)) &
                        (attempt.last_rate <= Real(Tableau::raise_below)) & (path.wait == Real(0.0)) &
                        (growth > Real(Tableau::least_growth)) & (growth < Real(Tableau::most_growth));
-    path.wait = select(lower, Real(Tableau::steps_to_wait),
-                       select(accepted, max(path.wait - Real(1.0), Real(0.0)), path.wait));
+    path.wait =
+        select(lower, Real(Tableau::steps_to_wait), select(accepted, max(path.wait - Real(1.0), Real(0.0)), path.wait));
     path.level += select(raise, Real(1.0), Real(0.0)) - select(lower, Real(1.0), Real(0.0));
     return lower | raise;
   }

@@ -87,6 +87,23 @@ class Command : public testing::Test {
 
 using nlohmann::json;
 
+TEST_F(Command, SolveListsTheEvents) {
+  const auto result = json::parse(call("solve bouncing_ball --t-end 1.5 --rtol 1e-10 --json").out);
+  EXPECT_EQ(result["stats"]["events"], 2);
+  ASSERT_EQ(result["events"].size(), 2U);
+  EXPECT_EQ(result["events"][1]["name"], "bounce");
+  EXPECT_NEAR(result["events"][1]["t"].get<double>(), 2.8 * std::sqrt(0.18), 1e-10);
+  EXPECT_EQ(result["events"][1]["direction"], -1);
+
+  const auto ended = json::parse(call("solve overflow_tank --json").out);
+  EXPECT_EQ(ended["status"], "terminated_by_event");
+
+  const Outcome storm = call("solve bouncing_ball --set rest_speed=0 --t-end 9");
+  EXPECT_EQ(storm.code, 3);
+  EXPECT_NE(storm.err.find("event_storm at t = 8.06"), std::string::npos) << storm.err;
+  EXPECT_NE(storm.err.find("'bounce'"), std::string::npos) << storm.err;
+}
+
 TEST_F(Command, ListAndDescribeShowTheBuiltInModels) {
   EXPECT_NE(call("list").out.find("transistor_amplifier"), std::string::npos);
   const auto models = json::parse(call("list --json").out);

@@ -130,6 +130,28 @@ TEST_F(CudaBackend, ResultsDoNotDependOnHowTheMemoryCutsTheEnsemble) {
   EXPECT_EQ(values("out.nc", "stat_steps"), values("whole.nc", "stat_steps"));
 }
 
+TEST_F(CudaBackend, EventsAreLoggedAsOnTheProcessor) {
+  std::ofstream(folder_ / "events.toml") << "model = \"rectifier\"\n[solver]\nrtol = 1e-8\natol = 1e-8\nevent_log = 5\n"
+                                            "[ensemble]\ninstances = 300\nseed = 3\n[parameters]\nC = { distribution = "
+                                            "\"uniform\", min = 5e-4, max = 2e-3 }\n[output]\nfile = \"out.nc\"\n";
+  const Outcome cuda = call("run events.toml --backend cuda --json", "MANYFOLD_EMULATED_PROBLEM=rectifier");
+  ASSERT_EQ(cuda.code, 0) << cuda.err;
+  fs::rename(folder_ / "out.nc", folder_ / "cuda.nc");
+  ASSERT_EQ(call("run events.toml --backend cpu --json").code, 0);
+  const std::vector<double> times = values("out.nc", "event_time");
+  const std::vector<double> device_times = values("cuda.nc", "event_time");
+  ASSERT_EQ(times.size(), 1500U);
+  ASSERT_EQ(device_times.size(), times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(device_times[i], times[i], 30.0 * 1e-8 * times[i]);
+  for (const char* name :
+       {"event_instance", "event_name", "event_direction", "events_not_logged", "event_after_mode"}) {
+    EXPECT_EQ(values("cuda.nc", name), values("out.nc", name)) << name;
+  }
+  const std::vector<double> first = values("out.nc", "event_first_time_block");
+  const std::vector<double> device_first = values("cuda.nc", "event_first_time_block");
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(device_first[i], first[i], 30.0 * 1e-8 * first[i]);
+}
+
 TEST_F(CudaBackend, AutoTakesTheDeviceForManyInstancesOnly) {
   const Outcome few = call(sweep(100, "", "times = \"end\"\n"));
   ASSERT_EQ(few.code, 0) << few.err;
@@ -197,7 +219,7 @@ TEST_F(CudaBackend, AnInterruptedRunKeepsWhatIsFinished) {
     }
     return size;
   };
-  for (int i = 0; i < 600 && partial() < 20'000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int i = 0; i < 600 && partial() < 200'000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   kill(child, SIGINT);
   const Outcome outcome = finish(child);
   EXPECT_EQ(outcome.code, 130) << outcome.err;

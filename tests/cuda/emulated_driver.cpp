@@ -1,7 +1,8 @@
 // A CUDA driver without a GPU, for tests: memory is the host's, a stream is a thread that does its tasks in order, and
-// a launch runs the same kernel source, compiled by g++ for Robertson's problem with radau5. Everything of the backend
-// but the device itself is then real: batches, streams, copies, cancellation, errors.
+// a launch runs the same kernel source, compiled by g++ for radau5 and a few problems. Everything of the backend but
+// the device itself is then real: batches, streams, copies, cancellation, errors.
 //
+// MANYFOLD_EMULATED_PROBLEM names the problem of the modules that are loaded; without it, robertson.
 // MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does.
 #include <cuda.h>
@@ -19,15 +20,14 @@
 
 #include "kernels/cuda/fused.hpp"
 #include "kernels/methods/radau.hpp"
+#include "problems/das2/das2.hpp"
+#include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "tests/support/thread_team.hpp"
 
 namespace {
 
-using Alone = manyfold::System<Robertson>;
 using Team = manyfold::test::ThreadTeam<2>;
-using Method = manyfold::Radau5<Alone, double>;
-using TeamMethod = manyfold::Radau5<manyfold::SharedSystem<Alone, Team>, double>;
 constexpr int block_size = 32;
 constexpr int concurrent = 8;  ///< threads that a launch has at most
 constexpr int multiprocessors = 2;
@@ -94,14 +94,24 @@ struct CUstream_st {
   std::thread worker_;
 };
 
+struct CUmod_st;
+using MakeTask = std::function<void()> (*)(std::string_view function, int threads, void** arguments);
+
 // A function of a module, known by its name.
 struct CUfunc_st {
+  const CUmod_st* module;
   std::string_view name;
+  MakeTask make_task;
+};
+
+// The module of one problem.
+struct CUmod_st {
+  std::string_view problem;
+  std::size_t team_workspace;  ///< bytes of shared memory that a team needs
+  CUfunc_st functions[4];
 };
 
 namespace {
-
-CUfunc_st functions[] = {{"manyfold_layout"}, {"manyfold_prepare"}, {"manyfold_initialize"}, {"manyfold_integrate"}};
 
 void add_utilisation(manyfold::Utilisation& total, const manyfold::Utilisation& mine) {
   static std::mutex mutex;
@@ -117,7 +127,15 @@ bool teams() {
   return wish != nullptr && std::string_view(wish) == "1";
 }
 
+template <class Problem>
+using MethodFor = manyfold::Radau5<manyfold::System<Problem>, double>;
+template <class Problem>
+using TeamMethodFor = manyfold::Radau5<manyfold::SharedSystem<manyfold::System<Problem>, Team>, double>;
+
+template <class Problem>
 std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
+  using Method = MethodFor<Problem>;
+  using TeamMethod = TeamMethodFor<Problem>;
   if (name == "manyfold_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
     return [=] {
@@ -139,7 +157,7 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   if (teams()) {
     return [=] {
       const int count = std::min(threads, concurrent) / Team::size;
-      std::vector<TeamMethod::Fallback> shared(static_cast<std::size_t>(count));
+      std::vector<typename TeamMethod::Fallback> shared(static_cast<std::size_t>(count));
       manyfold::test::run_teams<Team::size>(count, [&](int k, const Team& team) {
         manyfold::Utilisation mine;
         manyfold::integrate_instances<TeamMethod>(batch, shared[static_cast<std::size_t>(k)], team, mine);
@@ -152,12 +170,23 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
     for (int k = 0; k < std::min(threads, concurrent); ++k) {
       workers.emplace_back([&batch] {
         manyfold::Utilisation mine;
-        Method::Fallback fallback;
+        typename Method::Fallback fallback;
         manyfold::integrate_instances<Method>(batch, fallback, {}, mine);
         add_utilisation(*batch.utilisation, mine);
       });
     }
   };
+}
+
+template <class Problem>
+CUmod_st* module_of() {
+  static CUmod_st module = {Problem::name,
+                            sizeof(typename TeamMethodFor<Problem>::Fallback),
+                            {{&module, "manyfold_layout", &kernel_task<Problem>},
+                             {&module, "manyfold_prepare", &kernel_task<Problem>},
+                             {&module, "manyfold_initialize", &kernel_task<Problem>},
+                             {&module, "manyfold_integrate", &kernel_task<Problem>}}};
+  return &module;
 }
 
 bool launches_fail() {
@@ -217,14 +246,19 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
   return CUDA_SUCCESS;
 }
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  *module = nullptr;
-  return CUDA_SUCCESS;
+  const char* wish = std::getenv("MANYFOLD_EMULATED_PROBLEM");
+  for (CUmod_st* candidate : {module_of<Robertson>(), module_of<Rectifier>(), module_of<Das2>()}) {
+    if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;
+    *module = candidate;
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuModuleUnload(CUmodule) {
   return CUDA_SUCCESS;
 }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  for (CUfunc_st& candidate : functions) {
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  for (CUfunc_st& candidate : module->functions) {
     if (candidate.name != name) continue;
     *function = &candidate;
     return CUDA_SUCCESS;
@@ -276,14 +310,14 @@ CUresult cuStreamQuery(CUstream stream) {
 CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
                         unsigned shared_memory, CUstream stream, void** arguments, void**) {
   if (function->name == "manyfold_integrate" && teams() &&
-      shared_memory != block / Team::size * sizeof(TeamMethod::Fallback)) {
+      shared_memory != block / Team::size * function->module->team_workspace) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (function->name == "manyfold_integrate" && launches_fail()) {
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
   }
-  stream->add(kernel_task(function->name, static_cast<int>(grid * block), arguments));
+  stream->add(function->make_task(function->name, static_cast<int>(grid * block), arguments));
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int bytes) {

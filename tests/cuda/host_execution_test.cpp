@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "problems/pendulum/pendulum.hpp"
+#include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "tests/support/device_batch.hpp"
 
@@ -52,6 +53,30 @@ TEST(DeviceThreads, IntegrateTheEsdirkAndLeaveTheEndState) {
   expect_same_bits(device.values, expected.values);
   for (std::size_t i = 0; i < device.outcomes.size(); ++i) {
     for (std::size_t k = 0; k < 5; ++k) EXPECT_EQ(device.end_states[i * 10 + k], expected.values[i * 5 + k]);
+  }
+}
+
+TEST(DeviceThreads, LogTheEventsThatALaneOfTheProcessorLogs) {
+  LoadedKernel loaded;
+  test::Ensemble ensemble = scalar_ensemble<Rectifier>(loaded, 60);
+  ensemble.t_end = 0.05;
+  ensemble.event_log = 4;
+  const test::Results expected = ensemble.solve();
+  const BatchResult device = integrate_as_device<Radau5<System<Rectifier>, double>>(ensemble, 3);
+  expect_same_bits(device.values, expected.values);
+  expect_same_bits(device.first_event_times, expected.first_event_times);
+  for (std::size_t i = 0; i < 60; ++i) {
+    EXPECT_GT(device.outcomes[i].counters.events, 4);
+    EXPECT_EQ(device.outcomes[i].counters.events, expected.outcomes[i].counters.events);
+    EXPECT_EQ(device.outcomes[i].last_event, expected.outcomes[i].last_event);
+    ASSERT_EQ(expected.events[i].size(), 4U);
+    for (std::size_t k = 0; k < 4; ++k) {
+      EXPECT_EQ(device.events[4 * i + k].time, expected.events[i][k].time);
+      EXPECT_EQ(device.events[4 * i + k].event, expected.events[i][k].event);
+      EXPECT_EQ(device.events[4 * i + k].direction, expected.events[i][k].direction);
+    }
+    const auto log = device.event_values.begin() + static_cast<std::ptrdiff_t>(i * 32);
+    EXPECT_TRUE(std::equal(log, log + 32, expected.event_values[i].begin(), expected.event_values[i].end()));
   }
 }
 

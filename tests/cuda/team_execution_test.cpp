@@ -4,6 +4,7 @@
 
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum/pendulum.hpp"
+#include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/support/device_batch.hpp"
@@ -43,6 +44,25 @@ TEST(DeviceTeams, AgreeWithALaneThatWorksAlone) {
   expect_a_team_agrees<Pendulum, Esdirk54, 4>(6, 2.0, 1.0);
   expect_a_team_agrees<TransistorAmplifier, Radau5, 4>(2, 0.01, 6.0);
   expect_a_team_agrees<Diffusion<12>, Radau5, 4>(3, 0.05, 1.0);
+}
+
+TEST(DeviceTeams, PassThroughEventsTogether) {
+  using Team = test::ThreadTeam<2>;
+  LoadedKernel loaded;
+  test::Ensemble ensemble = scalar_ensemble<Rectifier>(loaded, 8);
+  ensemble.t_end = 0.03;
+  ensemble.event_log = 10;
+  const auto expected = integrate_as_device<Radau5<System<Rectifier>, double>>(ensemble, 1);
+  const auto team = integrate_as_device<Radau5<SharedSystem<System<Rectifier>, Team>, double>>(ensemble, 2);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::int64_t events = expected.outcomes[i].counters.events;
+    EXPECT_GE(events, 5);
+    ASSERT_EQ(team.outcomes[i].counters.events, events);
+    for (std::size_t k = 10 * i; k < 10 * i + static_cast<std::size_t>(events); ++k) {
+      EXPECT_EQ(team.events[k].event, expected.events[k].event);
+      EXPECT_NEAR(team.events[k].time, expected.events[k].time, 1e-6 * expected.events[k].time);
+    }
+  }
 }
 
 TEST(DeviceTeams, TakeEveryInstanceOnce) {

@@ -373,5 +373,56 @@ TEST_F(ResultFileTest, AFullDiskLeavesThePartialFileAndSaysSo) {
   ::umount2(folder_.c_str(), MNT_DETACH);
 }
 
+TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
+  ResultFileSettings wanted = settings(4);
+  wanted.model.events = {{"fills up", "", 1, false, false}, {"drains", "", -1, true, false}};
+  wanted.model.discrete = {{"mode", "1", "", 0.0, false}};
+  wanted.statistics = {{StatisticRequest::Kind::quantile, 0.5}};
+  ResultFile file(wanted);
+  // Instance i has i events, of which two fit; the second kind occurs in instance 3 alone.
+  const auto with_events = [&](std::int64_t first, std::int64_t count) {
+    Chunk result = chunk(wanted, first, count);
+    result.event_capacity = 2;
+    result.events.resize(static_cast<std::size_t>(count) * 2);
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const auto at = static_cast<std::size_t>(i - first);
+      result.outcomes[at].status = Status::success;
+      result.outcomes[at].t_reached = 4.0;
+      result.outcomes[at].counters.events = i;
+      result.events[2 * at] = {1.0 + static_cast<double>(i), 0, 1};
+      result.events[2 * at + 1] = {2.0 + static_cast<double>(i), i == 3 ? 1 : 0, -1};
+      // flow, level, mode before and after, twice
+      for (int k = 0; k < 12; ++k) result.event_values.push_back(100.0 * static_cast<double>(i) + k);
+      const double never = std::nan("");
+      result.first_event_times.push_back(i > 0 ? 1.0 + static_cast<double>(i) : never);
+      result.first_event_times.push_back(i == 3 ? 5.0 : never);
+    }
+    return result;
+  };
+  file.write(with_events(0, 2));
+  file.write(with_events(2, 2));
+  file.finish();
+
+  const Reader reader(wanted.path);
+  EXPECT_EQ(reader.dimensions("event_time"), std::vector<std::string>{"event"});
+  EXPECT_EQ(reader.values("event_instance"), (std::vector<double>{1, 2, 2, 3, 3}));
+  EXPECT_EQ(reader.values("event_time"), (std::vector<double>{2, 3, 4, 4, 5}));
+  EXPECT_EQ(reader.text("units", "event_time"), "min");
+  EXPECT_EQ(reader.values("event_name"), (std::vector<double>{0, 0, 0, 0, 1}));
+  EXPECT_EQ(reader.text("flag_meanings", "event_name"), "fills_up drains");
+  EXPECT_EQ(reader.values("event_direction"), (std::vector<double>{1, 1, -1, 1, -1}));
+  EXPECT_EQ(reader.values("event_before_flow"), (std::vector<double>{100, 200, 206, 300, 306}));
+  EXPECT_EQ(reader.values("event_after_level"), (std::vector<double>{104, 204, 210, 304, 310}));
+  EXPECT_EQ(reader.values("event_after_mode"), (std::vector<double>{105, 205, 211, 305, 311}));
+  EXPECT_EQ(reader.values("events_not_logged"), (std::vector<double>{0, 0, 0, 1}));
+  // Output times 0, 2, 4 of the first instance; those of the others end later, when all events have occurred.
+  const auto probability = reader.values("event_probability");
+  EXPECT_EQ(probability[0], 0.0);
+  EXPECT_EQ(probability[2], 0.75);
+  EXPECT_EQ(probability[5], 0.25);
+  EXPECT_EQ(reader.values("event_first_time_quantile"), (std::vector<double>{3.0, 5.0}));
+  EXPECT_EQ(reader.values("event_first_time_fills_up").at(2), 3.0);
+}
+
 }  // namespace
 }  // namespace manyfold

@@ -62,9 +62,9 @@ TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
     const test::Results result = ensemble.solve();
     double worst = 0.0;
     for (std::size_t k = 0; k < result.outcomes.size(); ++k) {
-      ASSERT_EQ(result.outcomes[k].status, Status::success)
+      ASSERT_TRUE(succeeded(result.outcomes[k].status))
           << "instance " << k << ": " << status_name(result.outcomes[k].status);
-      ASSERT_EQ(reference.outcomes[k].status, Status::success)
+      ASSERT_TRUE(succeeded(reference.outcomes[k].status))
           << "tight instance " << k << status_name(reference.outcomes[k].status);
       for (std::size_t i = 0; i < n; ++i) {
         const double exact = reference.values[k * n + i];

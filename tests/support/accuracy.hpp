@@ -37,9 +37,8 @@ inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std
     ensemble.t_end = reference["t_end"];
     ensemble.repeat_defaults(1);
     const Results result = ensemble.solve();
-    ASSERT_EQ(result.outcomes[0].status, Status::success)
-        << model << " " << kernel.kernel->method << ": " << status_name(result.outcomes[0].status) << " at rtol "
-        << rtol;
+    ASSERT_TRUE(succeeded(result.outcomes[0].status)) << model << " " << kernel.kernel->method << ": "
+                                                      << status_name(result.outcomes[0].status) << " at rtol " << rtol;
     double error = 0.0;
     for (std::size_t i = 0; i < exact.size(); ++i) {
       error = std::max(error, std::abs(result.values[i] - exact[i]) / (scale[i] + std::abs(exact[i])));
@@ -52,7 +51,8 @@ inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std
     errors.push_back(error);
   }
   // Of neighbouring tolerances one may be lucky, when the error happens to change its sign there; not over all.
-  EXPECT_LT(errors.back(), errors.front());
+  // A ball's flight is a parabola, which the methods follow exactly.
+  EXPECT_LT(errors.back(), std::max(errors.front(), 1e-11));
 }
 
 /// A kernel of the test program itself, in scalar lanes: no wait for a compiler.

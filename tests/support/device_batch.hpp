@@ -15,6 +15,9 @@ struct BatchResult {
   std::vector<double> values;      ///< [instances][times][variables]
   std::vector<double> end_states;  ///< [instances][2][variables]
   std::vector<InstanceOutcome> outcomes;
+  std::vector<EventRecord> events;        ///< [instances][log]
+  std::vector<double> event_values;       ///< [instances][log][2][variables, discrete numbers]
+  std::vector<double> first_event_times;  ///< [instances][events]
   Utilisation utilisation;
 };
 
@@ -35,6 +38,10 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   result.values.assign(count * times * n, std::nan(""));
   result.end_states.assign(count * 2 * n, std::nan(""));
   result.outcomes.resize(count);
+  const auto log = static_cast<std::size_t>(System::has_events ? run.options.event_log : 0);
+  result.events.resize(count * log);
+  result.event_values.assign(count * log * 2 * (n + System::discrete), std::nan(""));
+  result.first_event_times.assign(count * System::events, std::nan(""));
   for (std::size_t i = 0; i < count; ++i) {
     double* p = parameters.data() + i * System::parameters;
     run.fill_instance(static_cast<std::int64_t>(i), p, initial.data() + i * n, t_span.data() + 2 * i);
@@ -65,6 +72,10 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   batch.values = result.values.data();
   batch.end_states = result.end_states.data();
   batch.outcomes = result.outcomes.data();
+  batch.events = result.events.data();
+  batch.event_values = result.event_values.data();
+  batch.event_capacity = static_cast<int>(log);
+  batch.first_event_times = result.first_event_times.data();
   batch.saved = options.saved;
   batch.ready = ready.data();
   batch.options = &settings;

@@ -21,18 +21,22 @@ inline std::string source_folder() {
 
 /// Kernels stay loaded: each is opened once per test program.
 inline const LoadedKernel& kernel_of(const std::string& model, const std::string& method,
-                                     const std::string& instruction_set = "") {
+                                     const std::string& instruction_set = "",
+                                     const std::string& precision = "float64") {
   static std::map<std::string, LoadedKernel> loaded;
-  const std::string key = model + " " + method + " " + instruction_set;
+  const std::string key = model + " " + method + " " + instruction_set + " " + precision;
   auto found = loaded.find(key);
   if (found == loaded.end())
-    found = loaded.emplace(key, load_kernel({model, method, std::nullopt, instruction_set})).first;
+    found = loaded.emplace(key, load_kernel({model, method, std::nullopt, instruction_set, precision})).first;
   return found->second;
 }
 
 struct Results {
-  std::vector<InstanceOutcome> outcomes;  ///< [instances]
-  std::vector<double> values;             ///< [instances][times][variables]
+  std::vector<InstanceOutcome> outcomes;          ///< [instances]
+  std::vector<double> values;                     ///< [instances][times][variables]
+  std::vector<std::vector<EventRecord>> events;   ///< [instances]: the log
+  std::vector<std::vector<double>> event_values;  ///< [instances]: [entries][2][variables, discrete numbers]
+  std::vector<double> first_event_times;          ///< [instances][events]
 };
 
 class Memory : public ResultSink {
@@ -41,6 +45,17 @@ class Memory : public ResultSink {
     EXPECT_EQ(chunk.first, std::ssize(results.outcomes)) << "chunks arrive in order";
     results.outcomes.insert(results.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
     results.values.insert(results.values.end(), chunk.values.begin(), chunk.values.end());
+    results.first_event_times.insert(results.first_event_times.end(), chunk.first_event_times.begin(),
+                                     chunk.first_event_times.end());
+    for (std::int64_t i = 0; i < chunk.count; ++i) {
+      const auto log = chunk.event_log(i);
+      results.events.emplace_back(log.begin(), log.end());
+      std::vector<double>& numbers = results.event_values.emplace_back();
+      if (chunk.event_capacity == 0) continue;
+      const auto row = std::ssize(chunk.event_values) / std::ssize(chunk.events);
+      const auto values = chunk.event_values.begin() + i * chunk.event_capacity * row;
+      numbers.assign(values, values + std::ssize(log) * row);
+    }
   }
   Results results;
 };
@@ -57,6 +72,7 @@ struct Ensemble {
   std::int64_t chunk_size = 0;
   double fixed_step = 0.0;
   double max_steps = 1e6;
+  int event_log = 64;
   const DeviceBackend* devices = nullptr;  ///< not null: integrated there, with the kernel of `device_request`
   KernelRequest device_request;
   double device_memory = 0.0;
@@ -78,6 +94,8 @@ struct Ensemble {
     run.kernel = loaded->kernel;
     run.parameter_count = static_cast<int>(parameter_count());
     run.variable_count = static_cast<int>(variable_count());
+    run.event_count = static_cast<int>(loaded->model.events.size());
+    run.discrete_count = static_cast<int>(loaded->model.discrete.size());
     run.instances = static_cast<std::int64_t>(instances());
     run.fill_instance = [this](std::int64_t instance, double* p, double* initial, double* t_span) {
       const std::size_t np = parameter_count();
@@ -96,6 +114,7 @@ struct Ensemble {
     run.options.atol = atol.empty() ? std::vector<double>(variable_count(), rtol) : atol;
     run.options.threads = threads;
     run.options.max_steps = static_cast<std::int64_t>(max_steps);
+    run.options.event_log = event_log;
     run.chunk_size = chunk_size;
     run.fixed_step = fixed_step;
     return run;
@@ -106,7 +125,7 @@ struct Ensemble {
     EnsembleRun run = request();
     std::unique_ptr<DeviceProgram> program;
     if (devices != nullptr) {
-      const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory};
+      const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory, event_log};
       program = devices->load(device_source(device_request), demand);
       run.device = program.get();
     }

@@ -90,13 +90,23 @@ void launch(CUfunction function, int blocks, int threads, unsigned shared_memory
                  name);
 }
 
+/// Entries in the event log of an instance, and the numbers of all of them.
+std::size_t event_capacity_of(const DeviceLayout& layout, const DeviceDemand& demand) {
+  return layout.events > 0 ? static_cast<std::size_t>(demand.event_log) : 0;
+}
+std::size_t event_numbers_of(const DeviceLayout& layout, const DeviceDemand& demand) {
+  return event_capacity_of(layout, demand) * 2 * static_cast<std::size_t>(demand.saved_count + layout.discrete);
+}
+
 /// Bytes per instance on the device, and in page-locked memory but for `ready_size`.
 std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& demand) {
   const auto n = static_cast<std::size_t>(layout.variables);
   const auto times = static_cast<std::size_t>(demand.time_count);
   const std::size_t doubles = static_cast<std::size_t>(layout.parameters) + n + 2 + times +
-                              times * static_cast<std::size_t>(demand.saved_count) + (demand.end_states ? 2 * n : 0);
-  return doubles * sizeof(double) + sizeof(InstanceOutcome) + static_cast<std::size_t>(layout.ready_size);
+                              times * static_cast<std::size_t>(demand.saved_count) + (demand.end_states ? 2 * n : 0) +
+                              event_numbers_of(layout, demand) + static_cast<std::size_t>(layout.events);
+  return doubles * sizeof(double) + event_capacity_of(layout, demand) * sizeof(EventRecord) + sizeof(InstanceOutcome) +
+         static_cast<std::size_t>(layout.ready_size);
 }
 
 /// The data of one batch, on the host and on the device.
@@ -108,6 +118,9 @@ class BatchMemory {
         times_(static_cast<std::size_t>(demand.time_count)),
         saved_(static_cast<std::size_t>(demand.saved_count)),
         end_state_(demand.end_states ? 2 * variables_ : 0),
+        events_(static_cast<std::size_t>(layout.events)),
+        event_capacity_(event_capacity_of(layout, demand)),
+        event_numbers_(event_numbers_of(layout, demand)),
         host_parameters_(capacity * parameters_),
         host_initial_(capacity * variables_),
         host_t_span_(capacity * 2),
@@ -115,6 +128,9 @@ class BatchMemory {
         host_values_(capacity * times_ * saved_),
         host_end_states_(capacity * end_state_),
         host_outcomes_(capacity),
+        host_events_(capacity * event_capacity_),
+        host_event_values_(capacity * event_numbers_),
+        host_first_event_times_(capacity * events_),
         parameters_array_(capacity * parameters_),
         initial_array_(capacity * variables_),
         t_span_array_(capacity * 2),
@@ -122,6 +138,9 @@ class BatchMemory {
         values_array_(capacity * times_ * saved_),
         end_states_array_(capacity * end_state_),
         outcomes_array_(capacity),
+        events_array_(capacity * event_capacity_),
+        event_values_array_(capacity * event_numbers_),
+        first_event_times_array_(capacity * events_),
         ready_array_(capacity * static_cast<std::size_t>(layout.ready_size)),
         next_(1) {}
 
@@ -131,7 +150,9 @@ class BatchMemory {
     host_t_span_[2 * i] = assignment.t_begin;
     host_t_span_[2 * i + 1] = assignment.t_end;
     std::copy_n(assignment.times, times_, host_times_.data() + i * times_);
-    std::fill_n(host_values_.data() + i * times_ * saved_, times_ * saved_, std::numeric_limits<double>::quiet_NaN());
+    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+    std::fill_n(host_values_.data() + i * times_ * saved_, times_ * saved_, missing);
+    std::fill_n(host_first_event_times_.data() + i * events_, events_, missing);
     host_outcomes_[i] = InstanceOutcome{};
     host_outcomes_[i].t_reached = assignment.t_begin;
   }
@@ -143,6 +164,7 @@ class BatchMemory {
     times_array_.copy_from(host_times_.data(), count * times_, stream);
     values_array_.copy_from(host_values_.data(), count * times_ * saved_, stream);
     outcomes_array_.copy_from(host_outcomes_.data(), count, stream);
+    first_event_times_array_.copy_from(host_first_event_times_.data(), count * events_, stream);
     next_.clear(stream);
   }
 
@@ -150,6 +172,9 @@ class BatchMemory {
     values_array_.copy_to(host_values_.data(), count * times_ * saved_, stream);
     end_states_array_.copy_to(host_end_states_.data(), count * end_state_, stream);
     outcomes_array_.copy_to(host_outcomes_.data(), count, stream);
+    events_array_.copy_to(host_events_.data(), count * event_capacity_, stream);
+    event_values_array_.copy_to(host_event_values_.data(), count * event_numbers_, stream);
+    first_event_times_array_.copy_to(host_first_event_times_.data(), count * events_, stream);
   }
 
   /// Instance i's results into `assignment`.
@@ -158,7 +183,15 @@ class BatchMemory {
     if (assignment.end_state != nullptr) {
       std::copy_n(host_end_states_.data() + i * end_state_, end_state_, assignment.end_state);
     }
-    return host_outcomes_[i];
+    const InstanceOutcome& outcome = host_outcomes_[i];
+    if (event_capacity_ > 0) {
+      const auto logged = std::min(static_cast<std::size_t>(outcome.counters.events), event_capacity_);
+      std::copy_n(host_events_.data() + i * event_capacity_, logged, assignment.events);
+      std::copy_n(host_event_values_.data() + i * event_numbers_, event_numbers_ / event_capacity_ * logged,
+                  assignment.event_values);
+    }
+    std::copy_n(host_first_event_times_.data() + i * events_, events_, assignment.first_event_times);
+    return outcome;
   }
 
   DeviceBatch batch(std::int64_t first, std::size_t count) const {
@@ -173,6 +206,10 @@ class BatchMemory {
     batch.values = values_array_.get();
     batch.end_states = end_state_ > 0 ? end_states_array_.get() : nullptr;
     batch.outcomes = outcomes_array_.get();
+    batch.events = events_array_.get();
+    batch.event_values = event_values_array_.get();
+    batch.event_capacity = static_cast<int>(event_capacity_);
+    batch.first_event_times = first_event_times_array_.get();
     batch.ready = ready_array_.get();
     batch.next = next_.get();
     return batch;
@@ -184,6 +221,9 @@ class BatchMemory {
   std::size_t times_;
   std::size_t saved_;
   std::size_t end_state_;
+  std::size_t events_;
+  std::size_t event_capacity_;
+  std::size_t event_numbers_;  ///< in the log of an instance
   PinnedArray<double> host_parameters_;
   PinnedArray<double> host_initial_;
   PinnedArray<double> host_t_span_;
@@ -191,6 +231,9 @@ class BatchMemory {
   PinnedArray<double> host_values_;
   PinnedArray<double> host_end_states_;
   PinnedArray<InstanceOutcome> host_outcomes_;
+  PinnedArray<EventRecord> host_events_;
+  PinnedArray<double> host_event_values_;
+  PinnedArray<double> host_first_event_times_;
   DeviceArray<double> parameters_array_;
   DeviceArray<double> initial_array_;
   DeviceArray<double> t_span_array_;
@@ -198,6 +241,9 @@ class BatchMemory {
   DeviceArray<double> values_array_;
   DeviceArray<double> end_states_array_;
   DeviceArray<InstanceOutcome> outcomes_array_;
+  DeviceArray<EventRecord> events_array_;
+  DeviceArray<double> event_values_array_;
+  DeviceArray<double> first_event_times_array_;
   DeviceArray<char> ready_array_;
   DeviceArray<int> next_;
 };
@@ -285,7 +331,8 @@ Program::Program(const std::vector<CUdevice>& devices, const std::vector<DeviceC
   }
   if (fits < 32) {
     throw DeviceError(fmt::format(
-        "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times or variables",
+        "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
+        "or events",
         workers()));
   }
   // Enough instances to refill every thread several times, and pieces small enough for all streams to get some.

@@ -1,0 +1,164 @@
+// Event times and states against exact solutions and published references.
+#include <gtest/gtest.h>
+
+#include "tests/support/ensembles.hpp"
+
+namespace manyfold {
+namespace {
+
+nlohmann::json reference_of(const std::string& model) {
+  std::ifstream file(test::source_folder() + "/problems/" + model + "/reference.json");
+  return nlohmann::json::parse(file);
+}
+
+class Balls : public testing::TestWithParam<std::string> {
+ protected:
+  Balls() {
+    balls_.loaded = &test::kernel_of("bouncing_ball", GetParam());
+    balls_.t_end = 20.0;
+    balls_.threads = 2;
+    balls_.event_log = 160;
+    test::Uniform uniform(11);
+    for (int i = 0; i < 10000; ++i) {
+      for (const double value : {10.0, 0.5 + 0.4 * uniform(), 0.1, 0.2 + 2.0 * uniform(), 1e-4}) {
+        balls_.parameters.push_back(value);
+      }
+    }
+  }
+  struct Ball {
+    double g, restitution, radius, height, rest_speed;
+  };
+  Ball ball(std::size_t i) const {
+    const double* p = balls_.parameters.data() + 5 * i;
+    return {p[0], p[1], p[2], p[3], p[4]};
+  }
+  test::Ensemble balls_;
+};
+
+TEST_P(Balls, EveryBounceOfTenThousandIsWhereTheFormulaSaysAndTheZenoTimeIsRespected) {
+  balls_.rtol = 1e-10;
+  const test::Results results = balls_.solve();
+  double worst = 0.0;
+  for (std::size_t i = 0; i < 10000; ++i) {
+    ASSERT_EQ(results.outcomes[i].status, Status::success);
+    const auto [g, c, radius, height, rest_speed] = ball(i);
+    const double first = std::sqrt(2.0 * (height - radius) / g);
+    double exact = first;
+    double speed = g * first;
+    const auto& log = results.events[i];
+    // The last bounce is the one after which the ball rests.
+    const double needed = std::ceil(std::log(rest_speed / speed) / std::log(c));
+    ASSERT_NEAR(static_cast<double>(log.size()), needed, 1.0) << "instance " << i;
+    for (const EventRecord& bounce : log) {
+      worst = std::max(worst, std::abs(bounce.time / exact - 1.0));
+      speed *= c;
+      exact += 2.0 * speed / g;
+    }
+    EXPECT_LE(log.back().time, first * (1.0 + c) / (1.0 - c) * (1.0 + 1e-9));
+    EXPECT_EQ(results.values[2 * i], radius);
+    EXPECT_EQ(results.values[2 * i + 1], 0.0);
+  }
+  std::cout << "largest relative error of a bounce time " << worst << "\n";
+  EXPECT_LE(worst, 1e-9);
+}
+
+TEST_P(Balls, NoneTunnelsThroughTheFloorAtAnyTolerance) {
+  for (int k = 1; k <= 100; ++k) balls_.times.push_back(0.1 * k);
+  for (int digits = 2; digits <= 10; ++digits) {
+    balls_.rtol = std::pow(10.0, -digits);
+    const test::Results results = balls_.solve();
+    for (std::size_t i = 0; i < 10000; ++i) {
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << "rtol 1e-" << digits;
+      for (std::size_t k = 0; k < 100; ++k) {
+        // Rounding of a height of one metre.
+        ASSERT_GE(results.values[(i * 100 + k) * 2], 0.1 - 1e-12) << "instance " << i << ", rtol 1e-" << digits;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Balls, testing::Values("radau5", "esdirk54"));
+
+TEST(Zeno, WithoutARestTheStormIsStoppedAtTheAccumulationPoint) {
+  test::Ensemble ball;
+  ball.loaded = &test::kernel_of("bouncing_ball", "radau5");
+  ball.parameters = {10.0, 0.9, 0.1, 1.0, 0.0};
+  ball.t_end = 10.0;
+  const test::Results results = ball.solve();
+  EXPECT_EQ(results.outcomes[0].status, Status::event_storm);
+  // t_1 (1 + c)/(1 - c). Flights below 1e-8 s end within the rounding of the height.
+  EXPECT_NEAR(results.outcomes[0].t_reached, 19.0 * std::sqrt(0.18), 1e-6);
+  EXPECT_EQ(results.outcomes[0].last_event, 0);
+}
+
+class Das2 : public testing::TestWithParam<std::string> {};
+
+TEST_P(Das2, SixScheduledChangesFollowTheReference) {
+  const auto reference = reference_of("das2");
+  test::Ensemble das2;
+  das2.loaded = &test::kernel_of("das2", GetParam());
+  das2.repeat_defaults(1);
+  das2.times = reference["times"].get<std::vector<double>>();
+  das2.times.push_back(reference["t_end"]);
+  das2.t_end = reference["t_end"];
+  const std::vector<double> scale = {100, 1, 2, 300, 1, 20, 20, 100, 100, 200};
+  for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+    das2.rtol = rtol;
+    das2.atol.clear();
+    for (const double size : scale) das2.atol.push_back(rtol * size);
+    const test::Results results = das2.solve();
+    ASSERT_EQ(results.outcomes[0].status, Status::success);
+    ASSERT_EQ(results.events[0].size(), 6U);
+    const std::vector<double> changes = {1.0, 1.5, 2.0, 2.5, 3.0, 3.5};
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_EQ(results.events[0][k].time, changes[k]);
+    double worst = 0.0;
+    for (std::size_t t = 0; t < das2.times.size(); ++t) {
+      const auto& row = t + 1 < das2.times.size() ? reference["at_times"][t] : reference["values"];
+      for (std::size_t i = 0; i < scale.size(); ++i) {
+        worst = std::max(worst, std::abs(results.values[t * 10 + i] - row[i].get<double>()) / scale[i]);
+      }
+    }
+    const double level = results.values[5 * 10 + 2];
+    const double exact_level = reference["at_times"][5][2];
+    const Counters& work = results.outcomes[0].counters;
+    std::cout << GetParam() << " rtol " << rtol << ": level at 3 h off by " << level / exact_level - 1.0
+              << ", worst error/rtol " << worst / rtol << ", " << work.steps << " steps, " << work.residuals
+              << " residuals, " << work.factorizations << " factorisations\n";
+    // Values between steps come from the polynomial, of lower order than the step.
+    EXPECT_LE(worst, 300.0 * rtol);
+    EXPECT_LE(std::abs(level / exact_level - 1.0), 10.0 * rtol);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Das2, testing::Values("radau5", "esdirk54"));
+
+class Switching : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(Switching, EventTimesFollowTheTolerance) {
+  const auto& [model, method] = GetParam();
+  const auto exact = reference_of(model)["event_times"].get<std::vector<double>>();
+  test::Ensemble ensemble;
+  ensemble.loaded = &test::kernel_of(model, method);
+  ensemble.t_end = ensemble.loaded->model.t_end;
+  ensemble.repeat_defaults(1);
+  for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+    ensemble.rtol = rtol;
+    const test::Results results = ensemble.solve();
+    ASSERT_TRUE(succeeded(results.outcomes[0].status));
+    ASSERT_EQ(results.events[0].size(), exact.size());
+    double worst = 0.0;
+    for (std::size_t k = 0; k < exact.size(); ++k) {
+      worst = std::max(worst, std::abs(results.events[0][k].time / exact[k] - 1.0));
+    }
+    std::cout << model << " " << method << " rtol " << rtol << ": worst relative error/rtol " << worst / rtol << "\n";
+    EXPECT_LE(worst, 30.0 * rtol);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, Switching,
+                         testing::Combine(testing::Values("thermostat", "overflow_tank", "stick_slip", "rectifier"),
+                                          testing::Values("radau5", "esdirk54")),
+                         [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
+
+}  // namespace
+}  // namespace manyfold

@@ -4,6 +4,7 @@
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/radau.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
+#include "problems/bouncing_ball_track/bouncing_ball_track.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
@@ -37,9 +38,9 @@ MethodDescription describe_method(const char* template_name) {
 }  // namespace
 
 const std::vector<ModelDescription>& builtin_models() {
-  static const auto models =
-      describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall, Das2, Thermostat,
-                   OverflowTank, StickSlip, Rectifier, VanDerPol, Diffusion<structural_value(40)>>();
+  static const auto models = describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1,
+                                          BouncingBall, BouncingBallTrack, Das2, Thermostat, OverflowTank, StickSlip,
+                                          Rectifier, VanDerPol, Diffusion<structural_value(40)>>();
   return models;
 }
 

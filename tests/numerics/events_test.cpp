@@ -156,7 +156,8 @@ TEST_P(Switching, EventTimesFollowTheTolerance) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Switching,
-                         testing::Combine(testing::Values("thermostat", "overflow_tank", "stick_slip", "rectifier"),
+                         testing::Combine(testing::Values("bouncing_ball_track", "thermostat", "overflow_tank",
+                                                          "stick_slip", "rectifier"),
                                           testing::Values("radau5", "esdirk54")),
                          [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 

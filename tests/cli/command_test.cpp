@@ -98,6 +98,10 @@ TEST_F(Command, SolveListsTheEvents) {
   const auto ended = json::parse(call("solve overflow_tank --json").out);
   EXPECT_EQ(ended["status"], "terminated_by_event");
 
+  const Outcome described = call("describe bouncing_ball");
+  EXPECT_NE(described.out.find("bounce"), std::string::npos);
+  EXPECT_NE(described.out.find("downwards"), std::string::npos);
+
   const Outcome storm = call("solve bouncing_ball --set rest_speed=0 --t-end 9");
   EXPECT_EQ(storm.code, 3);
   EXPECT_NE(storm.err.find("event_storm at t = 8.06"), std::string::npos) << storm.err;

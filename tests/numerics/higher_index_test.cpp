@@ -162,7 +162,7 @@ InitialPoint<double> examine(double x, double u) {
   const double p[] = {9.81, 1.0, 0.0};
   const Tolerances<5> tolerances{1e-6, {1e-6, 1e-6, 1e-6, 1e-6, 1e-6}};
   InitialConditions<Pendulum3, double> conditions;
-  const auto point = conditions.solve(0.0, 1.0, y, dy, p, tolerances);
+  const auto point = conditions.solve(true, 0.0, 1.0, y, dy, p, tolerances);
   EXPECT_EQ(y[0], x) << "values are taken as they are";
   EXPECT_EQ(dy[0], u);
   EXPECT_EQ(dy[3], -9.81);

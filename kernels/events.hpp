@@ -55,13 +55,31 @@ struct EventStart {
   Real schedule[System::scheduled_size];
 };
 
+/// What is known at a consistent point; `forward` is +1 or -1, the direction of integration.
+template <class System, class Real>
+MANYFOLD_INLINE EventStart<System, Real> event_start(const Real& t, const Real& forward, const Real (&y)[System::n],
+                                                     const Real (&dy)[System::n],
+                                                     const Real (&p)[System::constants_size]) {
+  EventStart<System, Real> start;
+  if constexpr (System::has_state_events) {
+    Real y_slope[System::n];
+    Real dy_slope[System::n];
+    for (int i = 0; i < System::n; ++i) {
+      y_slope[i] = forward * dy[i];
+      dy_slope[i] = Real(0.0);
+    }
+    start.roots = root_values<System>(t, forward, y, y_slope, dy, dy_slope, p);
+  }
+  System::event_times(p, start.schedule);
+  return start;
+}
+
 template <class System, class Real, class State>
 class EventMonitor {
  public:
   using Mask = MaskOf<Real>;
   using Lanes = LaneTraits<Real>;
   using Roots = RootValues<System, Real>;
-  using Start = EventStart<System, Real>;
   static constexpr int n = System::n;
   static constexpr int events = System::events;
   static constexpr int size = System::events_size;
@@ -76,30 +94,15 @@ class EventMonitor {
     total_ = CountOf<Real>(0);
   }
 
-  /// What is known at a consistent point; `forward` is +1 or -1, the direction of integration.
-  static MANYFOLD_INLINE Start prepare(const Real& t, const Real& forward, const Real (&y)[n], const Real (&dy)[n],
-                                       const Real (&p)[System::constants_size]) {
-    Start start;
-    if constexpr (System::has_state_events) {
-      Real y_slope[n];
-      Real dy_slope[n];
-      for (int i = 0; i < n; ++i) {
-        y_slope[i] = forward * dy[i];
-        dy_slope[i] = Real(0.0);
-      }
-      start.roots = root_values<System>(t, forward, y, y_slope, dy, dy_slope, p);
-    }
-    System::event_times(p, start.schedule);
-    return start;
-  }
-
   /// Begins with instance `from` of `start` in lane `lane`, at time `t` with the direction of integration `forward`.
-  MANYFOLD_INLINE void load(int lane, const Start& start, int from, double t, double forward) {
+  template <class From>
+  MANYFOLD_INLINE void load(int lane, const EventStart<System, From>& start, int from, double t, double forward) {
+    const auto get = [from](const From& value) { return LaneTraits<From>::get(value, from); };
     const auto put = [lane](auto& to, double value) { Lanes::set(to, lane, value); };
     if constexpr (System::has_state_events) {
       for (int i = 0; i < events; ++i) {
-        const double value = Lanes::get(start.roots.value[i], from);
-        const double heading = Lanes::get(start.roots.slope[i], from);
+        const double value = get(start.roots.value[i]);
+        const double heading = get(start.roots.slope[i]);
         // On the surface, it belongs to the side it is heading for.
         const double sided = value != 0.0 ? value : heading;
         put(side_[i], sided > 0.0 ? 1.0 : sided < 0.0 ? -1.0 : 0.0);
@@ -108,7 +111,7 @@ class EventMonitor {
     }
     double next = forward * largest_number;
     for (int k = 0; k < System::scheduled_times; ++k) {
-      const double time = Lanes::get(start.schedule[k], from);
+      const double time = get(start.schedule[k]);
       const bool later = forward * (time - t) > spacing * abs(t) && forward * (time - next) < 0.0;
       next = later ? time : next;
     }
@@ -211,7 +214,7 @@ class EventMonitor {
   /// After the actions, at a consistent state: where the root functions are, and what is scheduled next. Returns the
   /// lanes in which events follow each other without progress in time.
   MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
-    const Start start = prepare(state.t, forward, state.y, state.dy, state.p);
+    const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
     if constexpr (System::has_state_events) {
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
@@ -251,20 +254,20 @@ class EventMonitor {
   /// part has no crossing that is missed.
   static constexpr int parts = 4;
   /// Tolerance of event times relative to |t| + |h|: a few units in the last place.
-  static constexpr double location_tolerance = 4.0 * 2.2e-16;
+  static constexpr double location_tolerance = 4.0 * epsilon<Real>;
   /// Tries, each twice as far as the last, to get past a crossing that rounding has undone.
   static constexpr int most_nudges = 4;
   /// Scheduled times closer than this, relative to |t|, are one.
-  static constexpr double spacing = 8.0 * 2.2e-16;
+  static constexpr double spacing = 8.0 * epsilon<Real>;
   /// The polynomial meets the solution at both ends of a step; its error at this part of the step from there is small
   /// beside that in the middle.
   static constexpr double close_to_end = 0.01;
   /// A step that is taken again ends so much later, relative to its length, than the event was found.
   static constexpr double cut_margin = 1e-3;
   /// Extrema are resolved to this part of a step: two crossings that are closer may count as a touch.
-  static constexpr double extremum_resolution = 1e-8;
+  static constexpr double extremum_resolution = max(1e-8, 4.0 * epsilon<Real>);
   /// A root function smaller than this part of its size over the last step lies on the surface.
-  static constexpr double surface = 1e-10;
+  static constexpr double surface = max(1e-10, 16.0 * epsilon<Real>);
   /// Events without progress: closer than so many location tolerances, so often in a row.
   static constexpr double no_progress = 100.0;
   static constexpr double most_crowded = 20.0;

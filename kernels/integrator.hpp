@@ -46,8 +46,6 @@ class Integrator {
   using Initial = InitialLanes<Alone<System>, InitialReal>;
   using Team = TeamOf<System>;
   using Events = EventMonitor<Alone<System>, Real, State>;
-  static_assert(!System::has_events || is_same<Real, InitialReal>,
-                "manyfold: events are located in double precision; float32 cannot integrate this model");
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
@@ -79,8 +77,7 @@ class Integrator {
     lanes.status = select(point.consistent, InitialReal(running), reason(point));
     if constexpr (System::has_events) {
       const InitialReal forward = select(lanes.t_end < lanes.t, InitialReal(-1.0), InitialReal(1.0));
-      lanes.events =
-          EventMonitor<Alone<System>, InitialReal, State>::prepare(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
+      lanes.events = event_start<Alone<System>>(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
     }
   }
 
@@ -202,40 +199,27 @@ class Integrator {
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
   MANYFOLD_OUTLINE void enter_events() {
     const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
+    if constexpr (coarse_time) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
     status_ = select(terminal, code(Status::terminated_by_event), status_);
   }
 
   /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an
   /// event in the same tick at once; the others keep what they have.
   MANYFOLD_OUTLINE void leave_events() {
-    Mask lanes = passage_.struck & (status_ != code(Status::terminated_by_event));
+    Mask lanes = passage_.struck & live();
     if (!any(lanes)) return;
     passage_.monitor.act(lanes, state_);
     // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
     // for an event says nothing of the next.
     Real h = max(abs(state_.h), abs(passage_.proposed));
-    InitialConditions<Alone<System>, Real> conditions;
-    Real y[n];
-    Real dy[n];
-    for (int i = 0; i < n; ++i) {
-      y[i] = state_.y[i];
-      dy[i] = state_.dy[i];
-    }
-    const auto point = conditions.solve(lanes, state_.t, Real(10.0) * h, y, dy, state_.p, options_.tolerances);
-    const Mask failed = lanes & !point.consistent;
-    status_ = select(failed, reason(point), status_);
-    passage_.residual_norm = select(failed, point.residual_norm, Real(0.0));
-    lanes = lanes & point.consistent;
-    for (int i = 0; i < n; ++i) {
-      state_.y[i] = select(lanes, y[i], state_.y[i]);
-      state_.dy[i] = select(lanes, dy[i], state_.dy[i]);
-    }
+    const Real first_step = make_consistent(lanes, Real(10.0) * h);
+    lanes = lanes & live();
     const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
     const Mask storm = passage_.monitor.restart(lanes, state_, forward);
     const Mask arrived = lanes & (state_.t == t_end_);
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
-    const Real suited = min(h, max(Real(100.0) * point.first_step, Real(1e-3) * h));
+    const Real suited = min(h, max(Real(100.0) * first_step, Real(1e-3) * h));
     h = options_.fixed_step > 0.0 ? Real(options_.fixed_step) : suited;
     restart(lanes, forward * h);
   }
@@ -304,8 +288,6 @@ class Integrator {
   /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
   static constexpr bool coarse_time = epsilon<Real> > 1e-10;
 
-  static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
-
   /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
   /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
   /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
@@ -320,20 +302,6 @@ class Integrator {
     });
   }
 
-  /// t := t + h, or `target` where the step is the last one to there. Knuth's sum of two numbers and its error; The Art
-  /// of Computer Programming, vol. 2, section 4.2.2, theorem B.
-  MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
-    Real step = h;
-    if constexpr (coarse_time) step += t_rest_;
-    const Real sum = state_.t + step;
-    if constexpr (coarse_time) {
-      const Real added = sum - state_.t;
-      const Real error = (state_.t - (sum - added)) + (step - added);
-      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
-    }
-    state_.t = select(accepted, select(last, target, sum), state_.t);
-  }
-
   /// What the lanes of a model with events have in addition.
   struct Passage {
     Events monitor;
@@ -344,8 +312,11 @@ class Integrator {
     Real residual_norm;               ///< after the events of the last step
   };
 
+  static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
   /// What a step changes and `go_back` restores.
   struct Before {
+    Real t_rest;
     Real y[n];
     Real dy[n];
     typename State::Path path;
@@ -358,12 +329,14 @@ class Integrator {
         result.dy[i] = state_.dy[i];
       }
       result.path = state_.path;
+      result.t_rest = t_rest_;
     }
     return result;
   }
   MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(state_.t, begin);
+    if constexpr (coarse_time) put(t_rest_, before.t_rest);
     for (int i = 0; i < n; ++i) {
       put(state_.y[i], before.y[i]);
       put(state_.dy[i], before.dy[i]);
@@ -371,9 +344,48 @@ class Integrator {
     state_.path.copy(lanes, before.path);
   }
 
+  /// Why no consistent conditions were found.
   static MANYFOLD_INLINE InitialReal reason(const InitialPoint<InitialReal>& point) {
     return select(point.singular, InitialReal(static_cast<double>(Status::singular_jacobian)),
                   InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)));
+  }
+
+  /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
+  /// are none. Found in double precision, like those at the start, whose packs may have fewer lanes. Returns the first
+  /// step that suits them.
+  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
+    using Wide = LaneTraits<InitialReal>;
+    Real first_step(0.0);
+    for (int first = 0; first < Lanes::width; first += Wide::width) {
+      const auto widen = [first](InitialReal& to, const Real& from) {
+        for (int k = 0; k < Wide::width; ++k) Wide::set(to, k, Lanes::get(from, first + k));
+      };
+      InitialReal t;
+      InitialReal longest;
+      InitialReal wanted;
+      InitialReal y[n];
+      InitialReal dy[n];
+      InitialReal p[System::constants_size];
+      widen(t, state_.t);
+      widen(longest, span);
+      widen(wanted, select(lanes, Real(1.0), Real(0.0)));
+      for (int i = 0; i < n; ++i) widen(y[i], state_.y[i]);
+      for (int i = 0; i < System::constants_size; ++i) widen(p[i], state_.p[i]);
+      InitialConditions<Alone<System>, InitialReal> conditions;
+      const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, options_.tolerances);
+      const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
+      for (int k = 0; k < Wide::width; ++k) {
+        if (!Lanes::test(lanes, first + k)) continue;
+        Lanes::set(status_, first + k, Wide::get(status, k));
+        Lanes::set(passage_.residual_norm, first + k, Wide::get(point.residual_norm, k));
+        Lanes::set(first_step, first + k, Wide::get(point.first_step, k));
+        for (int i = 0; i < n; ++i) {
+          Lanes::set(state_.y[i], first + k, Wide::get(y[i], k));
+          Lanes::set(state_.dy[i], first + k, Wide::get(dy[i], k));
+        }
+      }
+    }
+    return first_step;
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
@@ -404,6 +416,20 @@ class Integrator {
   /// Weight of component i in the error norm.
   MANYFOLD_INLINE Real weight(int i) const {
     return Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
+  }
+
+  /// t := t + h, or `target` where the step is the last. Knuth's sum of two numbers and its error; The Art of Computer
+  /// Programming, vol. 2, section 4.2.2, theorem B.
+  MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
+    Real step = h;
+    if constexpr (coarse_time) step += t_rest_;
+    const Real sum = state_.t + step;
+    if constexpr (coarse_time) {
+      const Real added = sum - state_.t;
+      const Real error = (state_.t - (sum - added)) + (step - added);
+      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
+    }
+    state_.t = select(accepted, select(last, target, sum), state_.t);
   }
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,

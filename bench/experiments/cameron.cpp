@@ -1,5 +1,5 @@
-// Cameron's experiment, IMA J. Numer. Anal. 3 (1983), Tables 3 and 4: problems DAS 1 and DAS 2 with his codes and ours, as a
-// table for the documentation.
+// Cameron's experiment, IMA J. Numer. Anal. 3 (1983), Tables 3 and 4: problems DAS 1 and DAS 2 with his codes and ours,
+// as a table for the documentation.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -58,18 +58,21 @@ void print_table() {
   fmt::print("|---|---|---|---|---|---|---|---|\n");
   compare<Das1, Dirka>(das1, "DIRKA",
                        {{1e-2, 32, 351, 20, 7.439e-5}, {1e-3, 38, 621, 26, 4.665e-5}, {1e-4, 57, 1016, 32, 2.099e-6}});
-  compare<Das1, Dirka2>(das1, "DIRKA 2",
-                        {{1e-2, 27, 294, 17, 9.795e-5}, {1e-3, 58, 584, 26, 1.117e-5}, {1e-4, 165, 1513, 53, 4.779e-6}});
+  compare<Das1, Dirka2>(
+      das1, "DIRKA 2", {{1e-2, 27, 294, 17, 9.795e-5}, {1e-3, 58, 584, 26, 1.117e-5}, {1e-4, 165, 1513, 53, 4.779e-6}});
   compare<Das1, Dirka3>(das1, "DIRKA 3",
                         {{1e-2, 26, 366, 19, 8.595e-4}, {1e-3, 48, 676, 29, 1.577e-5}, {1e-4, 96, 1337, 44, 1.286e-6}});
   compare<Das1, Dirka4>(das1, "DIRKA 4",
                         {{1e-2, 24, 389, 18, 2.064e-5}, {1e-3, 33, 602, 25, 4.809e-5}, {1e-4, 55, 1017, 31, 2.074e-6}});
   compare<Das2, Dirka>(
-      das2, "DIRKA", {{1e-2, 78, 985, 58, 2.154e-4}, {1e-3, 112, 1567, 79, 1.704e-4}, {1e-4, 149, 2395, 101, 1.069e-4}});
+      das2, "DIRKA",
+      {{1e-2, 78, 985, 58, 2.154e-4}, {1e-3, 112, 1567, 79, 1.704e-4}, {1e-4, 149, 2395, 101, 1.069e-4}});
   compare<Das2, Dirka3>(
-      das2, "DIRKA 3", {{1e-2, 70, 990, 53, 1.849e-5}, {1e-3, 107, 1502, 72, 1.146e-5}, {1e-4, 202, 2230, 110, 6.604e-7}});
+      das2, "DIRKA 3",
+      {{1e-2, 70, 990, 53, 1.849e-5}, {1e-3, 107, 1502, 72, 1.146e-5}, {1e-4, 202, 2230, 110, 6.604e-7}});
   compare<Das2, Dirka4>(
-      das2, "DIRKA 4", {{1e-2, 60, 1007, 52, 1.942e-4}, {1e-3, 79, 1375, 62, 6.935e-6}, {1e-4, 122, 2132, 85, 2.830e-7}});
+      das2, "DIRKA 4",
+      {{1e-2, 60, 1007, 52, 1.942e-4}, {1e-3, 79, 1375, 62, 6.935e-6}, {1e-4, 122, 2132, 85, 2.830e-7}});
 }
 
 }  // namespace

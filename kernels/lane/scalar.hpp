@@ -42,8 +42,8 @@ using CountOf = typename LaneTraits<Real>::Count;
 template <class Real>
 inline constexpr int lane_width = LaneTraits<Real>::width;
 
-/// The largest double, for what never comes: NVRTC has no infinity in constant expressions.
-inline constexpr double largest_number = 1.7976931348623157e308;
+/// For what never comes, in every precision: NVRTC has no infinity in constant expressions.
+inline constexpr double largest_number = 3.4e38;
 
 MANYFOLD_INLINE bool any(bool mask) {
   return mask;
@@ -70,10 +70,10 @@ MANYFOLD_INLINE void assign(MaskOf<Real> mask, Real& target, Real value) {
 MANYFOLD_INLINE bool is_finite(double x) {
   return x - x == 0.0;
 }
-MANYFOLD_INLINE double min(double a, double b) {
+constexpr MANYFOLD_INLINE double min(double a, double b) {
   return b < a ? b : a;
 }
-MANYFOLD_INLINE double max(double a, double b) {
+constexpr MANYFOLD_INLINE double max(double a, double b) {
   return a < b ? b : a;
 }
 MANYFOLD_INLINE double square(double x) {

@@ -225,8 +225,8 @@ TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
         const auto table = read_table();
         const auto found = table.find(key(model.name, method, architecture));
         ASSERT_NE(found, table.end()) << model.name << ' ' << architecture;
-        // Events come once in many steps: what their location spills, a few numbers, is paid then.
-        const int allowed = model.events.empty() ? 0 : 128;
+        // Events come once in many steps: what their location spills, some forty numbers at most, is paid then.
+        const int allowed = model.events.empty() ? 0 : 320;
         EXPECT_LE(found->second.spill_stores, allowed) << model.name << ' ' << method << ' ' << architecture;
         EXPECT_LE(found->second.spill_loads, allowed) << model.name << ' ' << method << ' ' << architecture;
       }

@@ -176,5 +176,16 @@ TEST(HigherIndexInitialConditions, MustMeetTheConstraintAndItsDerivative) {
   EXPECT_FALSE(examine(1.001, 0.0).singular);
 }
 
+// A velocity of zero with an absolute tolerance far below asks for a first step whose matrix has entries beyond 1e18.
+TEST(HigherIndexInitialConditions, AFirstStepIsNotSoShortThatTheMatrixIsSingular) {
+  test::Ensemble ensemble;
+  const LoadedKernel kernel = test::own_kernel<PendulumIndex3, Radau9>();
+  ensemble.loaded = &kernel;
+  ensemble.repeat_defaults(1);
+  ensemble.rtol = 1e-3;
+  ensemble.atol.assign(5, 1e-9);
+  EXPECT_EQ(ensemble.solve().outcomes[0].status, Status::success);
+}
+
 }  // namespace
 }  // namespace manyfold

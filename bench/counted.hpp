@@ -52,7 +52,9 @@ template <>
 struct LaneTraits<Counted> {
   using Mask = bool;
   using Count = int;
+  using Double = Counted;
   static constexpr int width = 1;
+  static constexpr double epsilon = LaneTraits<double>::epsilon;
   static double get(const Counted& value, int) { return value.value(); }
   static double get(const int& count, int) { return count; }
   static void set(Counted& value, int, double to) { value = to; }

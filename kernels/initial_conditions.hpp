@@ -46,6 +46,9 @@ class InitialConditions {
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
     if constexpr (System::highest_index() > 1) {
+      // Components at zero may ask for a step so short that the matrix, whose condition grows like h^(1-index), is
+      // singular to working precision.
+      result.first_step = max(result.first_step, Real(1e-6) * abs(span));
       examine(t, y, dy, p, weight, result);
     } else if constexpr (!System::singular_mass_matrix() && has_algebraic()) {
       differentiate_algebraic(active, t, y, dy, p, weight, result);

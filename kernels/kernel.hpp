@@ -6,6 +6,7 @@
 #include "lane/pack.hpp"
 #endif
 #include "describe.hpp"
+#include "methods/auto.hpp"
 #include "methods/bdf.hpp"
 #include "methods/dirk.hpp"
 #include "methods/dirka.hpp"

@@ -83,7 +83,7 @@ int solve(const SolveArguments& arguments) {
   const ChosenBackend backend = choose_backend(options, 1);
   std::vector<std::pair<std::string, double>> settings;
   for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
-  KernelRequest request{arguments.model, arguments.method, std::nullopt, "", arguments.precision};
+  KernelRequest request{arguments.model, arguments.method, std::nullopt, "", arguments.precision, arguments.rtol};
   const LoadedKernel loaded = load_with_structure(request, [&](const std::string& name) -> std::optional<long> {
     for (const auto& [key, value] : settings) {
       if (key != name) continue;

@@ -18,7 +18,7 @@ struct MethodDescription {
   std::string template_name;  ///< of the class template in kernels/methods
 };
 
-/// The methods of this version; `auto` stands for the first.
+/// The methods of this version.
 const std::vector<MethodDescription>& methods();
 
 /// The names that `method` may have in sweep files and on the command line: all methods and `auto`.

@@ -79,12 +79,22 @@ ModelSource find_model(const std::string& model) {
                   model, did_you_mean(model, names)));
 }
 
-const MethodDescription& find_method(const std::string& name) {
-  if (name == "auto") return methods().front();
-  for (const MethodDescription& method : methods()) {
-    if (method.name == name) return method;
+/// How a kernel names its method in files, and the class template in kernels/methods.
+struct KernelMethod {
+  std::string name;
+  std::string template_name;
+};
+
+KernelMethod find_method(const KernelRequest& request) {
+  if (request.method == "auto") {
+    if (request.rtol >= 1e-4) return {"auto_loose", "AutoLoose"};
+    if (request.rtol >= 1e-6) return {"auto_medium", "AutoMedium"};
+    return {"auto_tight", "AutoTight"};
   }
-  throw UsageError(fmt::format("unknown method '{}'{}", name, did_you_mean(name, method_names())));
+  for (const MethodDescription& method : methods()) {
+    if (method.name == request.method) return {method.name, method.template_name};
+  }
+  throw UsageError(fmt::format("unknown method '{}'{}", request.method, did_you_mean(request.method, method_names())));
 }
 
 std::string instruction_set_flags(const std::string& name) {
@@ -258,7 +268,7 @@ std::string kernel_unit(const KernelRequest& request, const ModelSource& source,
 DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape,
                            const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  const MethodDescription& method = find_method(request.method);
+  const KernelMethod method = find_method(request);
   DeviceSource result;
   result.text =
       kernel_unit(request, source, "kernels/cuda/kernel.hpp",
@@ -324,7 +334,7 @@ fs::path kernel_compiler() {
 
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  const MethodDescription& method = find_method(request.method);
+  const KernelMethod method = find_method(request);
   const std::string instruction_set =
       request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
   const std::string flags =

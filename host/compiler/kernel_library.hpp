@@ -16,10 +16,11 @@ namespace manyfold {
 /// Which kernel.
 struct KernelRequest {
   std::string model;                     ///< a built-in name, or the path of a model file (.hpp)
-  std::string method;                    ///< a name of `methods()`; "auto" is the first
+  std::string method;                    ///< a name of `methods()`, or "auto"
   std::optional<long> structural_value;  ///< of the model's structural parameter
   std::string instruction_set;           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
   std::string precision = "float64";     ///< float64 | float32 | mixed
+  double rtol = 1e-6;                    ///< for "auto": the tolerance that the method is to suit
 };
 
 /// A kernel and the library that holds it; the pointer stays good as long as this object lives.

@@ -1,5 +1,6 @@
 #pragma once
 // The entry points of a kernel that NVRTC compiles: the model of the file included before, with one method.
+#include "../methods/auto.hpp"
 #include "../methods/bdf.hpp"
 #include "../methods/dirk.hpp"
 #include "../methods/dirka.hpp"

@@ -162,7 +162,7 @@ InitialPoint<double> examine(double x, double u) {
   const double p[] = {9.81, 1.0, 0.0};
   const Tolerances<5> tolerances{1e-6, {1e-6, 1e-6, 1e-6, 1e-6, 1e-6}};
   InitialConditions<Pendulum3, double> conditions;
-  const auto point = conditions.solve(0.0, 1.0, y, dy, p, tolerances);
+  const auto point = conditions.solve(true, 0.0, 1.0, y, dy, p, tolerances);
   EXPECT_EQ(y[0], x) << "values are taken as they are";
   EXPECT_EQ(dy[0], u);
   EXPECT_EQ(dy[3], -9.81);
@@ -174,6 +174,17 @@ TEST(HigherIndexInitialConditions, MustMeetTheConstraintAndItsDerivative) {
   EXPECT_FALSE(examine(1.001, 0.0).consistent) << "off the circle";
   EXPECT_FALSE(examine(1.0, 0.01).consistent) << "leaving the circle";
   EXPECT_FALSE(examine(1.001, 0.0).singular);
+}
+
+// A velocity of zero with an absolute tolerance far below asks for a first step whose matrix has entries beyond 1e18.
+TEST(HigherIndexInitialConditions, AFirstStepIsNotSoShortThatTheMatrixIsSingular) {
+  test::Ensemble ensemble;
+  const LoadedKernel kernel = test::own_kernel<PendulumIndex3, Radau9>();
+  ensemble.loaded = &kernel;
+  ensemble.repeat_defaults(1);
+  ensemble.rtol = 1e-3;
+  ensemble.atol.assign(5, 1e-9);
+  EXPECT_EQ(ensemble.solve().outcomes[0].status, Status::success);
 }
 
 }  // namespace

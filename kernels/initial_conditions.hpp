@@ -1,7 +1,8 @@
 #pragma once
 // Consistent initial conditions for index-1 systems: given the differential variables, find algebraic variables and y'
 // with F(t, y, y') = 0. Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), the problem IDACalcIC calls YA_YDP;
-// damping by the natural monotonicity test, Deuflhard, Newton Methods for Nonlinear Problems, section 3.3.
+// damping by the natural monotonicity test, Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. The values
+// of systems of higher index are the model's, and are examined.
 #include "error_norm.hpp"
 #include "linalg/factors.hpp"
 #include "linearisation.hpp"
@@ -35,15 +36,20 @@ class InitialConditions {
     Real weight[n];
     error_weights(tolerances, y, weight);
     for (int i = 0; i < n; ++i) dy[i] = Real(0.0);
-    if constexpr (System::singular_mass_matrix()) {
+    if constexpr (System::highest_index() > 1) {
+      differentiate(t, y, dy, p);
+    } else if constexpr (System::singular_mass_matrix()) {
       slide(active, t, span, y, dy, p, weight, result);
     } else {
       search(active, t, y, dy, p, weight, result);
     }
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
-    if constexpr (!System::singular_mass_matrix() && has_algebraic())
+    if constexpr (System::highest_index() > 1) {
+      examine(t, y, dy, p, weight, result);
+    } else if constexpr (!System::singular_mass_matrix() && has_algebraic()) {
       differentiate_algebraic(active, t, y, dy, p, weight, result);
+    }
 
     Real F[n];
     System::residual(t, y, dy, p, F);
@@ -132,10 +138,13 @@ class InitialConditions {
       Real delta[n];
       for (int i = 0; i < n; ++i) delta[i] = F[i];
       search_factors_.solve(delta);
-      const Real size = correction_size(delta, dy, weight);
+      // Changes of derivatives count relative to the larger of what they were and what they would become.
+      Real slope[n];
+      for (int i = 0; i < n; ++i) slope[i] = max(abs(dy[i]), abs(dy[i] - delta[i]));
+      const Real size = correction_size(delta, slope, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
       const Mask small = searching & (size <= Real(small_correction)) &
-                         ((slope_change(delta, dy) <= Real(1e-6)) | Mask(iteration >= most_slope_iterations));
+                         ((slope_change(delta, slope) <= Real(1e-6)) | Mask(iteration >= most_slope_iterations));
 
       Real damping(1.0);
       Mask improving = searching;
@@ -151,7 +160,7 @@ class InitialConditions {
         Real simplified[n];
         for (int i = 0; i < n; ++i) simplified[i] = trial_F[i];
         search_factors_.solve(simplified);
-        const Real next_size = correction_size(simplified, dy, weight);
+        const Real next_size = correction_size(simplified, slope, weight);
         const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
         for (int i = 0; i < n; ++i) {
           y[i] = select(accept, trial_y[i], y[i]);
@@ -173,22 +182,83 @@ class InitialConditions {
     result.consistent = result.consistent & !searching & !result.singular;
   }
 
-  /// Corrections of variables in the error norm, those of derivatives relative to the derivatives.
-  static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&dy)[n], const Real (&weight)[n]) {
+  /// y' = f(t, y) of a semi-explicit system of higher index, whose values are taken as they are. Derivatives of
+  /// algebraic variables remain zero: no equation has them.
+  MANYFOLD_INLINE void differentiate(const Real& t, const Real (&y)[n], Real (&dy)[n],
+                                     const Real (&p)[System::constants_size]) {
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    static_for<n>([&](auto i) {
+      if constexpr (!System::algebraic(i)) dy[i] = -F[i];
+    });
+  }
+
+  /// Does equation i constrain differential variables alone? Its derivative is then a hidden constraint.
+  static constexpr bool constrains(int i) {
+    for (int j = 0; j < n; ++j) {
+      if (System::algebraic(j) && System::pattern_y.contains(i, j)) return false;
+    }
+    return System::algebraic(i);
+  }
+
+  /// Are the constraints met, and those that follow from them by differentiation once? The measure is what an implicit
+  /// Euler step would have to correct, in the error norm of that step.
+  MANYFOLD_INLINE void examine(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                               const Real (&p)[System::constants_size], const Real (&weight)[n],
+                               InitialPoint<Real>& result) {
+    const Real h = result.first_step;
+    Linearisation<System, Real> matrices;
+    struct {
+      const Real& t;
+      const Real (&y)[n];
+      const Real (&dy)[n];
+      const Real (&p)[System::constants_size];
+    } const point{t, y, dy, p};
+    matrices.template evaluate<false>(Mask(true), point);
+    const Mask solvable = euler_factors_.template factor<false>(
+        Mask(true), [&](auto k) { return matrices.template shifted<Real>(k, Real(1.0) / h); });
+    Real scaled[n];
+    static_for<n>([&](auto i) {
+      constexpr int index = System::index(i);
+      scaled[i] = weight[i];
+      if constexpr (index > 1) scaled[i] *= h;
+      if constexpr (index > 2) scaled[i] *= h;
+    });
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    Real drift[n];
+    System::time_derivative(t, y, dy, p, drift);
+    matrices.add_product_y(dy, drift);
+    static_for<n>([&](auto i) {
+      if constexpr (constrains(i)) {
+        drift[i] *= h;
+      } else {
+        drift[i] = Real(0.0);
+      }
+    });
+    euler_factors_.solve(F);
+    euler_factors_.solve(drift);
+    const Mask met = (weighted_norm(F, scaled) <= Real(1.0)) & (weighted_norm(drift, scaled) <= Real(1.0));
+    result.singular = !solvable;
+    result.consistent = solvable & met;
+  }
+
+  /// Corrections of variables in the error norm, those of derivatives relative to `slope`.
+  static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&slope)[n], const Real (&weight)[n]) {
     Real sum(0.0);
     for (int i = 0; i < n; ++i) {
       if (solves_for_value(i)) sum += square(delta[i] * weight[i]);
     }
-    return sqrt(sum * Real(1.0 / n)) + slope_change(delta, dy);
+    return sqrt(sum * Real(1.0 / n)) + slope_change(delta, slope);
   }
 
   /// Largest relative change of a derivative. The mass-matrix form is linear in them: there is nothing to wait for.
-  static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&dy)[n]) {
+  static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&slope)[n]) {
     Real largest(0.0);
     if constexpr (!System::mass_form) {
       for (int i = 0; i < n; ++i) {
         if (solves_for_value(i)) continue;
-        const Real scale = max(abs(dy[i]), abs(dy[i] - delta[i]));
+        const Real scale = max(slope[i], abs(delta[i]));
         largest = max(largest, select(delta[i] == Real(0.0), Real(0.0), abs(delta[i]) / scale));
       }
     }

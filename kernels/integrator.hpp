@@ -57,10 +57,10 @@ class Integrator {
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
-    state_.h = state_.path.h = Real(1.0);
+    state_.h = Real(1.0);
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
-    state_.path.start(Real(1.0), state_.dy);
+    state_.path.start(Mask(true), Real(1.0), state_.dy);
     work_.newton_passes = 0.0;
   }
 
@@ -101,12 +101,9 @@ class Integrator {
     if (options_.fixed_step > 0.0) h = options_.fixed_step;
     h = min(h, options_.max_step);
     if (span < 0.0) h = -h;
-    put(state_.h, h);
     put(state_.contraction, 1.0);
-    put(state_.path.h, h);
+    put(state_.h, Lanes::get(begin_path(Lanes::only(lane), Real(h)), lane));
     for (int i = 0; i < n; ++i) {
-      put(state_.path.coefficient[0][i], h * From::get(lanes.dy[i], from));
-      for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], 0.0);
       put(state_.weight[i],
           1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
     }
@@ -153,6 +150,7 @@ class Integrator {
     if constexpr (coarse_time) remaining -= t_rest_;
     const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
     const Real h = select(last, remaining, state_.h);
+    if constexpr (System::highest_index() > 1) scale_weights(lanes, h);
 
     const Mask cautious = after_failure_ != Real(0.0);
     const StepAttempt<Real> attempt =
@@ -290,6 +288,20 @@ class Integrator {
   /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
   static constexpr bool coarse_time = epsilon<Real> > 1e-10;
 
+  /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
+  /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
+  /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
+  MANYFOLD_INLINE void scale_weights(const Mask& mask, const Real& h) {
+    Real weight[n];
+    error_weights(options_.tolerances, state_.y, weight);
+    static_for<n>([&](auto i) {
+      constexpr int index = System::index(i);
+      if constexpr (index > 1) weight[i] *= abs(h);
+      if constexpr (index > 2) weight[i] *= abs(h);
+      state_.weight[i] = select(mask, weight[i], state_.weight[i]);
+    });
+  }
+
   /// What the lanes of a model with events have in addition.
   struct Passage {
     Events monitor;
@@ -307,7 +319,7 @@ class Integrator {
     Real t_rest;
     Real y[n];
     Real dy[n];
-    DensePolynomial<Real, n, Method::degree> path;
+    typename State::Path path;
   };
   MANYFOLD_INLINE Before before() const {
     Before result;
@@ -325,12 +337,11 @@ class Integrator {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(state_.t, begin);
     if constexpr (coarse_time) put(t_rest_, before.t_rest);
-    put(state_.path.h, before.path.h);
     for (int i = 0; i < n; ++i) {
       put(state_.y[i], before.y[i]);
       put(state_.dy[i], before.dy[i]);
-      for (int k = 0; k < Method::degree; ++k) put(state_.path.coefficient[k][i], before.path.coefficient[k][i]);
     }
+    state_.path.copy(lanes, before.path);
   }
 
   /// Why no consistent conditions were found.
@@ -380,19 +391,26 @@ class Integrator {
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
   MANYFOLD_INLINE void restart(const Mask& lanes, const Real& h) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
-    put(state_.h, h);
+    put(state_.h, begin_path(lanes, h));
     put(state_.contraction, Real(1.0));
-    put(state_.path.h, h);
-    for (int i = 0; i < n; ++i) {
-      put(state_.path.coefficient[0][i], h * state_.dy[i]);
-      for (int k = 1; k < Method::degree; ++k) put(state_.path.coefficient[k][i], Real(0.0));
-      put(state_.weight[i], weight(i));
-    }
+    for (int i = 0; i < n; ++i) put(state_.weight[i], weight(i));
     put(history_.h, Real(0.0));
     put(history_.error, Real(1.0));
     put(stale_, Real(1.0));
     put(after_failure_, Real(1.0));
     put(failures_, Real(0.0));
+  }
+
+  /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at
+  /// most |h| unless that is prescribed.
+  MANYFOLD_INLINE Real begin_path(const Mask& lanes, const Real& h) {
+    state_.path.start(lanes, h, state_.dy);
+    Real step = h;
+    if constexpr (requires { &Method::begin; }) {
+      const Real own = Method::begin(lanes, state_, h, options_.tolerances);
+      if (options_.first_step == 0.0 && options_.fixed_step == 0.0) step = select(h < Real(0.0), -own, own);
+    }
+    return step;
   }
 
   /// Weight of component i in the error norm.
@@ -416,12 +434,32 @@ class Integrator {
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                         const Mask& rejected, const Mask& failed) {
+    if constexpr (requires { &Method::next_step; }) {
+      // A method of variable order chooses both order and step.
+      const Real next = method_.next_step(state_, h, accepted, rejected, failed);
+      if (options_.fixed_step == 0.0) state_.h = select(accepted | rejected | failed, limited(next), state_.h);
+      stale_ = select(accepted | rejected, Real(0.0), select(failed, Real(1.0), stale_));
+      remember(accepted, rejected | failed);
+    } else {
+      choose_by_estimate(attempt, h, accepted, rejected, failed);
+    }
+  }
+
+  /// The next step of a method with one order.
+  MANYFOLD_INLINE void choose_by_estimate(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
+                                          const Mask& rejected, const Mask& failed) {
     if (options_.fixed_step > 0.0) {
       if (any(failed)) state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
       return;
     }
     const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
-    Real next = next_step<Method::Tableau::error_order>(h, attempt.error, safety, history_, accepted);
+    Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
+      if constexpr (requires { &Method::error_root; }) {
+        return method_.error_root(state_, x);
+      } else {
+        return order_root<Method::Tableau::error_order>(x);
+      }
+    });
     // An error that is not finite says nothing but that the step was too long.
     next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
     // No growth right after a rejection; h grows again once a step has been accepted.
@@ -434,13 +472,27 @@ class Integrator {
       stale_ = select(accepted, select(attempt.rate <= Real(rate_to_keep), Real(0.0), Real(1.0)), stale_);
       stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
     }
-    const Real longest(options_.max_step);
-    next = select(abs(next) > longest, select(next < Real(0.0), -longest, longest), next);
-    state_.h = select(accepted | rejected, next, state_.h);
+    state_.h = select(accepted | rejected, limited(next), state_.h);
     state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
     history_.h = select(accepted, h, history_.h);
     history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
-    after_failure_ = select(accepted, Real(0.0), select(rejected | failed, Real(1.0), after_failure_));
+    if constexpr (requires { &Method::choose_order; }) {
+      const Mask changed = method_.choose_order(state_, attempt, next / h, accepted, failed);
+      // The error of the last step says nothing of the change of this order's error.
+      history_.h = select(changed, Real(0.0), history_.h);
+      stale_ = select(changed, Real(1.0), stale_);
+    }
+    remember(accepted, rejected | failed);
+  }
+
+  /// The step, or the longest one that is allowed.
+  MANYFOLD_INLINE Real limited(const Real& step) const {
+    const Real longest(options_.max_step);
+    return select(abs(step) > longest, select(step < Real(0.0), -longest, longest), step);
+  }
+
+  MANYFOLD_INLINE void remember(const Mask& accepted, const Mask& failed) {
+    after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
     failures_ = select(accepted, Real(0.0), failures_);
   }
 

@@ -6,8 +6,13 @@
 #include "lane/pack.hpp"
 #endif
 #include "describe.hpp"
+#include "methods/bdf.hpp"
 #include "methods/dirk.hpp"
+#include "methods/dirka.hpp"
+#include "methods/explicit.hpp"
 #include "methods/radau.hpp"
+#include "methods/rosenbrock.hpp"
+#include "methods/variable_radau.hpp"
 #include "supply.hpp"
 
 namespace manyfold {

@@ -77,16 +77,26 @@ class Linearisation {
       outdated = live & stale;
       refactor = live & (stale | (h != factored_h_) | singular_);
     }
+    update<keeps>(outdated, refactor, state, work, factor);
+    factored_h_ = select(refactor, h, factored_h_);
+    return singular_ & live;
+  }
+
+  /// Evaluates the Jacobians in the lanes of `outdated`, then the factors in those of `refactor`.
+  template <bool keeps, class State>
+  MANYFOLD_INLINE void update(const Mask& outdated, const Mask& refactor, const State& state, WorkCounters<Real>& work,
+                              auto&& factor) {
     if (any(outdated)) evaluate<keeps>(outdated, state);
     if (any(refactor)) {
       const Mask good = factor(refactor);
       singular_ = (singular_ & !refactor) | (refactor & !good);
-      factored_h_ = select(refactor, h, factored_h_);
     }
     count_work<Real>(work.jacobians, outdated, Real(1.0));
     count_work<Real>(work.factorizations, refactor, Real(1.0));
-    return singular_ & live;
   }
+
+  /// Lanes whose matrix could not be factorised.
+  MANYFOLD_INLINE const Mask& singular() const { return singular_; }
 
   /// F_y' x
   MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {
@@ -97,6 +107,20 @@ class Linearisation {
       product[i] += own.by_dy[k] * x[column_dy(k)];
     });
   }
+
+  /// sum += F_y x
+  MANYFOLD_INLINE void add_product_y(const Real (&x)[System::n], Real (&sum)[System::n]) const {
+    for_each_index<System::entries_y.size>([&](auto k) {
+      const int i = row_y(k);
+      sum[i] += entries().by_y[k] * x[column_y(k)];
+    });
+  }
+
+  /// Entry (i, j) of F_y, which must be in its pattern.
+  MANYFOLD_INLINE const Real& entry_y(int i, int j) const { return entries().by_y[System::entries_y.slot(i, j)]; }
+
+  /// Entry k of F_y', in the row order of its pattern.
+  MANYFOLD_INLINE const Real& entry_dy(int k) const { return entries().by_dy[k]; }
 
   /// Entry k of shift F_y' + F_y, in the row order of `Structure::matrix`.
   template <class Number>
@@ -128,6 +152,8 @@ class Linearisation {
   static constexpr MANYFOLD_INLINE int slot_y(int k) { return slots.y[k]; }
   static constexpr MANYFOLD_INLINE int slot_dy(int k) { return slots.dy[k]; }
 
+  static constexpr MANYFOLD_INLINE int row_y(int k) { return System::entries_y.row[k]; }
+  static constexpr MANYFOLD_INLINE int column_y(int k) { return System::entries_y.column[k]; }
   static constexpr MANYFOLD_INLINE int row_dy(int k) { return System::entries_dy.row[k]; }
   static constexpr MANYFOLD_INLINE int column_dy(int k) { return System::entries_dy.column[k]; }
 

@@ -17,6 +17,7 @@ struct NewtonResult {
   Real iterations;      ///< per lane
   int passes = 0;       ///< iterations of the pack: of its slowest lane
   Real rate;            ///< contraction theta = ||delta_k|| / ||delta_(k-1)||, the largest seen; 0 after one iteration
+  Real last_rate;       ///< geometric mean of the last two contractions; 0 after one iteration
 };
 
 /// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the
@@ -26,12 +27,13 @@ MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, co
                                                 Real& contraction, auto&& correct) {
   using Mask = MaskOf<Real>;
   const Real tolerance(control.tolerance);
-  NewtonResult<Real> result{Mask(false), Mask(true), Real(0.0), 0, Real(0.0)};
+  NewtonResult<Real> result{Mask(false), Mask(true), Real(0.0), 0, Real(0.0), Real(0.0)};
   Mask iterating = active;
   // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
   const Real root = sqrt(max(contraction, Real(2.2e-16)));
   Real factor = root * sqrt(root);
   Real previous(0.0);
+  Real previous_theta(0.0);
   for (int k = 1; any(iterating); ++k) {
     const Real size = correct(iterating);
     result.passes = k;
@@ -45,6 +47,9 @@ MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, co
       const Real ratio = theta / (Real(1.0) - theta);
       factor = select(iterating, max(ratio, Real(1e-10)), factor);
       result.rate = select(iterating, max(result.rate, theta), result.rate);
+      const Real mean = k == 2 ? theta : sqrt(theta * previous_theta);
+      result.last_rate = select(iterating, mean, result.last_rate);
+      previous_theta = theta;
       diverging = diverging | !(theta < Real(0.99));
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;

@@ -40,16 +40,15 @@ MANYFOLD_INLINE Real safety_factor(const Real& iterations, int most_iterations) 
   return Real(StepLimits::safety) * Real(1.0 + budget) / (iterations + Real(budget));
 }
 
-/// Length of the step after one that had error norm `error`. `order` is the exponent of h in the estimate.
-template <int order, class Real>
+/// Length of the step after one that had error norm `error`. `root_of(x)` is x^(1/q) for an estimate that is O(h^q).
+template <class Real>
 MANYFOLD_INLINE Real next_step(const Real& h, const Real& error, const Real& safety, const StepHistory<Real>& history,
-                               const MaskOf<Real>& accepted) {
+                               const MaskOf<Real>& accepted, auto&& root_of) {
   const Real floor(1e-10);
   const Real size = max(error, floor);
-  const Real root = order_root<order>(size);
-  Real divisor = root / safety;
+  Real divisor = root_of(size) / safety;
   // (8.25): what the error would be if it went on changing as it did over the last two steps.
-  const Real predicted = abs(history.h / h) * order_root<order>(size * size / history.error) / safety;
+  const Real predicted = abs(history.h / h) * root_of(size * size / history.error) / safety;
   const MaskOf<Real> predictive = accepted & (history.h != Real(0.0));
   divisor = select(predictive, max(divisor, predicted), divisor);
   divisor = min(max(divisor, Real(1.0 / StepLimits::most_growth)), Real(StepLimits::most_shrinkage));

@@ -26,6 +26,8 @@ struct System {
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
+  /// y' = f(t, y) with algebraic equations 0 = g(t, y), every variable declared as the one or the other.
+  static constexpr bool semi_explicit = mass_form && !model_check::HasMassMatrix<Equations>;
 
   template <class Number>
   using Vector = Number[n];
@@ -38,6 +40,23 @@ struct System {
     }
     return false;
   }
+
+  /// The index of variable i, as the model declares it.
+  static constexpr int index(int i) {
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.index;
+      i -= variable.count;
+    }
+    return 1;
+  }
+
+  static constexpr int highest_index() {
+    int highest = 1;
+    for (const Variable& variable : Equations::variables) highest = variable.index > highest ? variable.index : highest;
+    return highest;
+  }
+  static_assert(highest_index() == 1 || semi_explicit,
+                "manyfold: variables of index 2 or 3 need the semi-explicit form: rhs(t, y, p, f) without mass_matrix");
 
   static constexpr bool singular_mass_matrix() {
     if constexpr (requires { Equations::singular_mass_matrix; }) {
@@ -211,6 +230,17 @@ struct System {
     } else {
       Equations::residual(t, y, dy, p, F);
     }
+  }
+
+  /// The partial derivative of F with respect to t.
+  template <class Real>
+  static MANYFOLD_INLINE void time_derivative(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                                              const Real (&p)[constants_size], Real (&by_t)[n]) {
+    Dual<Real, 1> seeded(t);
+    seeded.tangent[0] = Real(1.0);
+    Dual<Real, 1> F[n];
+    residual(seeded, y, dy, p, F);
+    for (int i = 0; i < n; ++i) by_t[i] = F[i].tangent[0];
   }
 
   /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`. A team divides

@@ -1,18 +1,28 @@
 #include "host/compiler/catalog.hpp"
 
 #include "kernels/describe.hpp"
+#include "kernels/methods/bdf.hpp"
 #include "kernels/methods/dirk.hpp"
+#include "kernels/methods/dirka.hpp"
+#include "kernels/methods/explicit.hpp"
 #include "kernels/methods/radau.hpp"
+#include "kernels/methods/rosenbrock.hpp"
+#include "kernels/methods/variable_radau.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/bouncing_ball_track/bouncing_ball_track.hpp"
+#include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/overflow_tank/overflow_tank.hpp"
 #include "problems/pendulum/pendulum.hpp"
+#include "problems/pendulum_ggl/pendulum_ggl.hpp"
+#include "problems/pendulum_index2/pendulum_index2.hpp"
+#include "problems/pendulum_index3/pendulum_index3.hpp"
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/rlc_index0/rlc_index0.hpp"
 #include "problems/rlc_index1/rlc_index1.hpp"
+#include "problems/rlc_index2/rlc_index2.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "problems/stick_slip/stick_slip.hpp"
 #include "problems/thermostat/thermostat.hpp"
@@ -38,15 +48,30 @@ MethodDescription describe_method(const char* template_name) {
 }  // namespace
 
 const std::vector<ModelDescription>& builtin_models() {
-  static const auto models = describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1,
-                                          BouncingBall, BouncingBallTrack, Das2, Thermostat, OverflowTank, StickSlip,
-                                          Rectifier, VanDerPol, Diffusion<structural_value(40)>>();
+  static const auto models =
+      describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall,
+                   BouncingBallTrack, Das2, Thermostat, OverflowTank, StickSlip, Rectifier, VanDerPol,
+                   Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2, Cstr>();
   return models;
 }
 
 const std::vector<MethodDescription>& methods() {
-  static const std::vector<MethodDescription> all = {describe_method<RadauIIA5>("Radau5"),
-                                                     describe_method<Esdirk54Tableau>("Esdirk54")};
+  static const std::vector<MethodDescription> all = {
+      describe_method<RadauIIA5>("Radau5"),           describe_method<RadauIIAVariable>("Radau"),
+      describe_method<RadauIIA1>("Radau1"),           describe_method<RadauIIA3>("Radau3"),
+      describe_method<RadauIIA9>("Radau9"),           describe_method<RadauIIA13>("Radau13"),
+      describe_method<LobattoIIIC2>("Lobatto2"),      describe_method<LobattoIIIC4>("Lobatto4"),
+      describe_method<LobattoIIIC6>("Lobatto6"),      describe_method<Esdirk54Tableau>("Esdirk54"),
+      describe_method<Esdirk43Tableau>("Esdirk43"),   describe_method<Kvaerno54Tableau>("Kvaerno54"),
+      describe_method<Kvaerno43Tableau>("Kvaerno43"), describe_method<Trbdf2Tableau>("Trbdf2"),
+      describe_method<Sdirk4Tableau>("Sdirk4"),       describe_method<Sdirk3Tableau>("Sdirk3"),
+      describe_method<Sdirk2Tableau>("Sdirk2"),       describe_method<BackwardEulerTableau>("BackwardEuler"),
+      describe_method<CameronVariable>("Dirka"),      describe_method<CameronOrder4>("Dirka4"),
+      describe_method<CameronOrder3>("Dirka3"),       describe_method<CameronOrder2>("Dirka2"),
+      describe_method<Rodas5PTableau>("Rodas5p"),     describe_method<Rodas4Tableau>("Rodas4"),
+      describe_method<Rodas3PTableau>("Rodas3"),      describe_method<BdfFormulas>("Bdf"),
+      describe_method<Dopri54Tableau>("Dopri54"),     describe_method<Rk4Tableau>("Rk4"),
+  };
   return all;
 }
 

@@ -20,7 +20,10 @@
 // Optional
 //   jacobian(t, y, dy, p, J, M)  for `residual`: J(i, j) = dF_i/dy_j and M(i, j) = dF_i/dy'_j
 //   jacobian(t, y, p, J)         for `rhs`: J(i, j) = df_i/dy_j
-//   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`
+//   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`. Models
+//   with
+//                                variables of index 2 or 3 are started from these values as they are: they must satisfy
+//                                the constraints and what differentiating them yields
 //   derived, derive(p)           `derived` further numbers per instance, p[number of parameters], ..., computed from
 //   the
 //                                parameters once and for all (reciprocals, conductances)
@@ -65,6 +68,10 @@ struct Variable {
   double initial = 0.0;          ///< initial value; the start of the search if the variable is algebraic
   bool algebraic = false;        ///< its derivative does not appear in the equations
   int count = 1;
+  /// Of the variable in a system of higher index: one more than the number of times that equations must be
+  /// differentiated to find the variable itself. Forces of constraints have 2 (velocities constrained) or 3 (positions
+  /// constrained; the velocities then have 2). Errors and corrections count times h^(index - 1).
+  int index = 1;
 };
 
 struct Parameter {

@@ -1,7 +1,12 @@
 #pragma once
 // The entry points of a kernel that NVRTC compiles: the model of the file included before, with one method.
+#include "../methods/bdf.hpp"
 #include "../methods/dirk.hpp"
+#include "../methods/dirka.hpp"
+#include "../methods/explicit.hpp"
 #include "../methods/radau.hpp"
+#include "../methods/rosenbrock.hpp"
+#include "../methods/variable_radau.hpp"
 #include "fused.hpp"
 #include "tile.hpp"
 

@@ -4,80 +4,14 @@
 // Numer. Anal. 3 (1983), (2.4).
 //
 // Stage i solves F(t_n + c_i h, Y_i, K_i) = 0 with Y_i = y_n + h sum_(j<=i) a_ij K_j. The methods here are stiffly
-// accurate, y_(n+1) = Y_s, so that the constraints hold at the end of a step, and begin with the explicit stage
-// K_1 = K_s of the step before.
+// accurate, y_(n+1) = Y_s, so that the constraints hold at the end of a step. An explicit first stage is K_1 = K_s of
+// the step before.
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
+#include "dirk_tableaux.hpp"
 #include "step.hpp"
 
 namespace manyfold {
-
-/// ESDIRK5(4)7L[2]SA2 of Kennedy & Carpenter, Appl. Numer. Math. 146 (2019), Table 8: order 5 with an embedded method
-/// of order 4, stage order 2, L-stable. `dense`: y(t_n + theta h) = y_n + h sum_i b_i(theta) K_i with b_i(theta) =
-/// sum_k dense[i][k] theta^(k+1); continuously differentiable, of order 4.
-struct Esdirk54Tableau {
-  static constexpr const char* name = "esdirk54";
-  static constexpr const char* family = "ESDIRK";
-  static constexpr int stages = 7;
-  static constexpr int order = 5;
-  static constexpr int error_order = 5;  ///< the estimate is O(h^5)
-  static constexpr int dense_degree = 4;
-  static constexpr double gamma = 0.184;
-  static constexpr double A[7][7] = {
-      {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
-      {0.184, 0.184, 0.0, 0.0, 0.0, 0.0, 0.0},
-      {0.2221076477383247444898, 0.2221076477383247444898, 0.184, 0.0, 0.0, 0.0, 0.0},
-      {-0.01404947538192628193212, -0.01404947538192628193212, -0.01709085093586415001678, 0.184, 0.0, 0.0, 0.0},
-      {-0.4083885925493146502713, -0.4083885925493146502713, 0.1664639982136296320211, 1.166271806289574396462, 0.184,
-       0.0, 0.0},
-      {-0.5392907235588113294469, -0.5392907235588113294469, -0.242234428845425020396, 1.488880611122514626705,
-       0.5563122281913183928986, 0.184, 0.0},
-      {-0.03946606910974025932549, -0.03946606910974025932549, 0.2726364902502426817019, 0.432165172520288213394,
-       0.3524160862328891361236, -0.1622856107839395125684, 0.184}};
-  static constexpr double c[7] = {
-      0.0, 0.368, 0.6282152954766494889795, 0.138810198300283286119, 0.6999586194045747279403, 0.9083769633507853403141,
-      1.0};
-  static constexpr double b_embedded[7] = {
-      -0.08068946656664743266534, -0.08068946656664743266534, 0.1828996846134355431843, 0.5170138737662310023784,
-      0.4265997313024543198396,   -0.1043268579671349722212,  0.1391925014183089721495};
-  static constexpr double dense[7][4] = {
-      {1.0, -10.20186860303623904514, 17.24587292963351705297, -8.083470395707018267161},
-      {0.0, -13.39817678590158061219, 26.63848929536420018708, -13.27977857857235983421},
-      {0.0, 10.98836938371811044688, -20.88619280643525016696, 10.17045991296738240178},
-      {0.0, 18.28831110183822179031, -34.84796151359529072704, 16.99181558427735715013},
-      {0.0, -6.017865627363771124552, 13.4453955996590987936, -7.075113886062438532922},
-      {0.0, 1.529204577671734677927, -3.707551598479227406127, 2.016061410023553215632},
-      {0.0, -1.187974046926476133241, 2.111948093852952266482, -0.7399740469264761332408}};
-};
-
-namespace dirk {
-
-/// Weights of the stage increments z_i = Y_i - y_n in the dense output: P(u) - y_(n+1) = sum_k u^(k+1) sum_i at[k][i]
-/// z_i with u = theta - 1. Every function of the solution is interpolated by sum_i b_i'(theta) Y_i to one order less
-/// than the solution itself; that formula holds for algebraic variables too, whose K_i are only of the stage order.
-template <int stages, int degree>
-struct DenseWeights {
-  double at[degree][stages] = {};
-};
-
-template <class Tableau>
-constexpr auto dense_weights() {
-  constexpr int degree = Tableau::dense_degree - 1;
-  DenseWeights<Tableau::stages, degree> result;
-  for (int i = 0; i < Tableau::stages; ++i) {
-    // b_i'(1 + u) = sum_k (k + 1) dense_ik (1 + u)^k, expanded in powers of u by Horner's scheme.
-    double power[degree + 1] = {};
-    for (int k = degree; k >= 0; --k) {
-      for (int m = degree; m > 0; --m) power[m] += power[m - 1];
-      power[0] += (k + 1) * Tableau::dense[i][k];
-    }
-    // power[0] is 1 for the last stage and 0 for the others: the end of the step is met exactly.
-    for (int k = 0; k < degree; ++k) result.at[k][i] = power[k + 1];
-  }
-  return result;
-}
-
-}  // namespace dirk
 
 template <class Tableau_, class System_, class Real_>
 class DiagonallyImplicit {
@@ -88,9 +22,11 @@ class DiagonallyImplicit {
   using Mask = MaskOf<Real>;
   static constexpr int n = System::n;
   static constexpr int s = Tableau::stages;
-  static constexpr int degree = Tableau::dense_degree - 1;
+  /// Stages before the first that is solved for.
+  static constexpr int first = Tableau::A[0][0] == 0.0 ? 1 : 0;
+  static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
-  using State = LaneState<System, Real, degree>;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;
@@ -127,9 +63,11 @@ class DiagonallyImplicit {
     result.iterations = Real(0.0);
 
     const Real ratio = h / state.path.h;
-    for (int k = 0; k < n; ++k) hK_[0][k] = h * state.dy[k];
-    static_for<s - 1>([&](auto previous) {
-      constexpr int i = previous + 1;
+    if constexpr (first == 1) {
+      for (int k = 0; k < n; ++k) hK_[0][k] = h * state.dy[k];
+    }
+    static_for<s - first>([&](auto solved) {
+      constexpr int i = solved + first;
       constexpr double c = Tableau::c[i];
       Real base[n];
       Real Y[n];
@@ -150,7 +88,7 @@ class DiagonallyImplicit {
       });
       for (int k = 0; k < n; ++k) {
         hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / Tableau::gamma);
-        z_[i - 1][k] = Y[k] - state.y[k];
+        z_[solved][k] = Y[k] - state.y[k];
       }
       work.newton_passes += newton.passes;
       count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
@@ -162,18 +100,11 @@ class DiagonallyImplicit {
       result.converged = newton.converged;
     });
 
-    // err = (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) (h sum_i (b_i - b^_i) K_i). The filter is that of Hosea &
-    // Shampine, Appl. Numer. Math. 20 (1996); it also leaves out the K_i of algebraic variables, which are of the stage
-    // order only.
+    // err = (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) d. The filter is that of Hosea & Shampine, Appl. Numer. Math. 20
+    // (1996); it also leaves out the slopes of algebraic variables, which are of the stage order only.
     Real raw[n];
-    for (int k = 0; k < n; ++k) {
-      raw[k] = Real(0.0);
-      static_for<s>([&](auto i) {
-        constexpr double weight = Tableau::A[s - 1][i] - Tableau::b_embedded[i];
-        raw[k] += Real(weight) * hK_[i][k];
-      });
-      raw[k] *= over_diagonal;
-    }
+    difference(state, h, raw);
+    for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
     Real error[n];
     matrices_.apply_dy(raw, error);
     factors_.solve(error);
@@ -190,21 +121,21 @@ class DiagonallyImplicit {
       constexpr int power = exponent;
       for (int k = 0; k < n; ++k) {
         Real sum(0.0);
-        static_for<s - 1>([&](auto i) {
-          constexpr double weight = weights.at[power][i + 1];
-          sum += Real(weight) * z_[i][k];
+        static_for<s - first>([&](auto solved) {
+          constexpr double weight = weights.at[power][solved + first];
+          sum += Real(weight) * z_[solved][k];
         });
         state.path.coefficient[power][k] = select(accepted, sum, state.path.coefficient[power][k]);
       }
     });
     for (int k = 0; k < n; ++k) {
-      state.y[k] = select(accepted, state.y[k] + z_[s - 2][k], state.y[k]);
+      state.y[k] = select(accepted, state.y[k] + z_[s - first - 1][k], state.y[k]);
       state.dy[k] = select(accepted, hK_[s - 1][k] * over_h, state.dy[k]);
     }
   }
 
  private:
-  static constexpr auto weights = dirk::dense_weights<Tableau>();
+  static constexpr auto weights = dense_weights_at_end(Tableau::dense);
 
   /// h sum_(j<i) a_ij K_j, component k.
   template <int i>
@@ -217,13 +148,47 @@ class DiagonallyImplicit {
     return sum;
   }
 
+  /// The difference d to a solution of another order that the error is estimated with: h sum_i (b_i - b^_i) K_i. Where
+  /// the tableau has no embedded method, h^2 (K_s - y'_n) / (h + h_(n-1)), which is h^2/2 times the divided difference
+  /// of two steps' slopes, the local error of backward Euler; half of it in the first step, which has the exact y'_n.
+  MANYFOLD_INLINE void difference(const State& state, const Real& h, Real (&d)[n]) const {
+    if constexpr (requires { Tableau::b_embedded; }) {
+      for (int k = 0; k < n; ++k) {
+        d[k] = Real(0.0);
+        static_for<s>([&](auto i) {
+          constexpr double weight = Tableau::A[s - 1][i] - Tableau::b_embedded[i];
+          d[k] += Real(weight) * hK_[i][k];
+        });
+      }
+    } else {
+      const Real fraction = h / (h + state.path.h);
+      for (int k = 0; k < n; ++k) d[k] = fraction * (hK_[s - 1][k] - h * state.dy[k]);
+    }
+  }
+
   Matrices matrices_;
   RealFactors factors_;
-  Real hK_[s][n];     ///< h K_i of the attempt
-  Real z_[s - 1][n];  ///< Y_i - y_n of stages 2 ... s
+  Real hK_[s][n];         ///< h K_i of the attempt
+  Real z_[s - first][n];  ///< Y_i - y_n of the stages that are solved for
 };
 
-/// The method `name`, for the run-time table.
+/// The methods, for the run-time table.
+template <class System, class Real>
+using BackwardEuler = DiagonallyImplicit<BackwardEulerTableau, System, Real>;
+template <class System, class Real>
+using Sdirk2 = DiagonallyImplicit<Sdirk2Tableau, System, Real>;
+template <class System, class Real>
+using Sdirk3 = DiagonallyImplicit<Sdirk3Tableau, System, Real>;
+template <class System, class Real>
+using Sdirk4 = DiagonallyImplicit<Sdirk4Tableau, System, Real>;
+template <class System, class Real>
+using Trbdf2 = DiagonallyImplicit<Trbdf2Tableau, System, Real>;
+template <class System, class Real>
+using Kvaerno43 = DiagonallyImplicit<Kvaerno43Tableau, System, Real>;
+template <class System, class Real>
+using Kvaerno54 = DiagonallyImplicit<Kvaerno54Tableau, System, Real>;
+template <class System, class Real>
+using Esdirk43 = DiagonallyImplicit<Esdirk43Tableau, System, Real>;
 template <class System, class Real>
 using Esdirk54 = DiagonallyImplicit<Esdirk54Tableau, System, Real>;
 

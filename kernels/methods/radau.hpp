@@ -1,41 +1,16 @@
 #pragma once
-// Collocation methods with transformed stage systems: Radau IIA. Hairer & Wanner II, sections IV.5 and IV.8.
+// Fully implicit Runge-Kutta methods with transformed stage systems: Radau IIA and Lobatto IIIC. Hairer & Wanner II,
+// sections IV.5 and IV.8; several orders with one code: Hairer & Wanner, J. Comput. Appl. Math. 111 (1999).
 //
 // Stages Y_i = y_n + z_i solve F(t_n + c_i h, Y_i, Y'_i) = 0 with Y'_i = (1/h) sum_j (A^-1)_ij z_j. Newton's method in
-// the variables w = T^-1 z falls apart into one real system with (gamma/h) F_y' + F_y and, per complex pair, one
-// complex system with ((alpha + i beta)/h) F_y' + F_y.
+// the variables w = T^-1 z falls apart into one real system with (gamma/h) F_y' + F_y, where the number of stages is
+// odd, and, per complex pair, one complex system with ((alpha + i beta)/h) F_y' + F_y.
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
+#include "collocation_tableaux.hpp"
 #include "step.hpp"
 
 namespace manyfold {
-
-/// Radau IIA of order 5: (IV.5, Table 5.6); eigenvalues and transformation (IV.8.6)-(IV.8.7); error estimate (IV.8.19)
-/// divided by gamma_0 = 1/gamma. T^-1 A^-1 T = diag(gamma, [[alpha, -beta], [beta, alpha]]).
-struct RadauIIA5 {
-  static constexpr const char* name = "radau5";
-  static constexpr const char* family = "Radau IIA";
-  static constexpr int stages = 3;
-  static constexpr int order = 5;
-  static constexpr int error_order = 4;  ///< the estimate is O(h^4)
-  static constexpr double A[3][3] = {{0.1968154772236604258684, -0.06553542585019838810852, 0.02377097434822015242041},
-                                     {0.3944243147390872769974, 0.2920734116652284630205, -0.04154875212599793019819},
-                                     {0.3764030627004672750501, 0.5124858261884216138388, 0.1111111111111111111111}};
-  static constexpr double c[3] = {0.1550510257216821901803, 0.6449489742783178098197, 1.0};
-  static constexpr double T[3][3] = {{0.09123239487089294279155, -0.141255295020954208428, -0.03002919410514742449186},
-                                     {0.2417179327071070189575, 0.204129352293799931996, 0.3829421127572619377954},
-                                     {0.9660481826150929361906, 1.0, 0.0}};
-  static constexpr double T_inverse[3][3] = {
-      {4.325579890063155351024, 0.3391992518158098695428, 0.5417705399358748711865},
-      {-4.178718591551904727346, -0.3276828207610623870825, 0.4766235545005504519601},
-      {-0.5028726349457868759512, 2.571926949855605429187, -0.5960392048282249249688}};
-  static constexpr double gamma = 3.637834252744495732208;
-  static constexpr double alpha[1] = {2.681082873627752133896};
-  static constexpr double beta[1] = {3.050430199247410569426};
-  /// err = (gamma/h F_y' + F_y)^-1 (-F(t_n, y_n, -sum_i e_i z_i / h)); for M y' = f the bracket is f + M sum_i e_i
-  /// z_i/h.
-  static constexpr double e[3] = {-10.04880939982741556246, 1.382142733160748895794, -0.3333333333333333333333};
-};
 
 namespace collocation {
 
@@ -91,29 +66,35 @@ constexpr auto inverse_of_A() {
   return inverse(a);
 }
 
-/// Coefficients of the collocation polynomial in u = theta - 1: P(u) - y_(n+1) = sum_k u^(k+1) sum_j D_kj z_j.
-/// It takes the values z_j - z_s at u = c_j - 1 and -z_s at u = -1.
+/// Degree of the polynomial through y_n and the stages. The first stage of Lobatto IIIC, at c_1 = 0, gives way to y_n.
+template <class Tableau>
+inline constexpr int degree = Tableau::c[0] == 0.0 ? Tableau::stages - 1 : Tableau::stages;
+
+/// Coefficients of that polynomial in u = theta - 1: P(u) - y_(n+1) = sum_k u^(k+1) sum_j D_kj z_j. It takes the values
+/// z_j - z_s at u = c_j - 1 and -z_s at u = -1. For Radau IIA it is the collocation polynomial.
 template <class Tableau>
 constexpr auto polynomial_from_stages() {
   constexpr int s = Tableau::stages;
-  SquareMatrix<s> powers;
+  constexpr int size = degree<Tableau>;
+  SquareMatrix<size> powers;
   SquareMatrix<s> differences;
-  for (int row = 0; row < s; ++row) {
-    // Rows: theta = 0, then c_1 ... c_(s-1).
-    const double u = (row == 0 ? 0.0 : Tableau::c[row - 1]) - 1.0;
+  for (int row = 0; row < size; ++row) {
+    // Rows: theta = 0, then the nodes between 0 and 1.
+    const int stage = row - 1 + s - size;
+    const double u = (row == 0 ? 0.0 : Tableau::c[stage]) - 1.0;
     double power = u;
-    for (int k = 0; k < s; ++k) {
+    for (int k = 0; k < size; ++k) {
       powers.at[row][k] = power;
       power *= u;
     }
     differences.at[row][s - 1] = -1.0;
-    if (row > 0) differences.at[row][row - 1] += 1.0;
+    if (row > 0) differences.at[row][stage] += 1.0;
   }
-  const SquareMatrix<s> inverse_powers = inverse(powers);
+  const SquareMatrix<size> inverse_powers = inverse(powers);
   SquareMatrix<s> result;
-  for (int k = 0; k < s; ++k) {
+  for (int k = 0; k < size; ++k) {
     for (int j = 0; j < s; ++j) {
-      for (int row = 0; row < s; ++row) result.at[k][j] += inverse_powers.at[k][row] * differences.at[row][j];
+      for (int row = 0; row < size; ++row) result.at[k][j] += inverse_powers.at[k][row] * differences.at[row][j];
     }
   }
   return result;
@@ -130,10 +111,13 @@ class Collocation {
   using Mask = MaskOf<Real>;
   static constexpr int n = System::n;
   static constexpr int s = Tableau::stages;
-  static constexpr int pairs = (s - 1) / 2;
-  static constexpr int degree = s;
-  static constexpr int most_newton_iterations = 7;
-  using State = LaneState<System, Real, degree>;
+  /// Real eigenvalues of A^-1, and pairs of complex ones.
+  static constexpr int reals = s % 2;
+  static constexpr int pairs = s / 2;
+  static constexpr int degree = collocation::degree<Tableau>;
+  /// More stages converge more slowly: Hairer & Wanner (1999).
+  static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
@@ -145,15 +129,22 @@ class Collocation {
   };
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
-  /// The tolerance given to the error test. The estimate is O(h^(s+1)), the error of the solution O(h^(2s-1)): with
-  /// this power of the tolerance the error follows rtol. (RADAU5 takes 0.1 rtol^(2/3), with which the error falls more
-  /// slowly than rtol: measured on the pendulum, by a factor of 30 from 1e-4 to 1e-8.)
-  static MANYFOLD_INLINE double internal_rtol(double rtol) { return 0.4 * pow(rtol, (s + 1.0) / (2.0 * s - 1.0)); }
+  /// The tolerance given to the error test. The estimate is O(h^q), the error of the solution O(h^p): where q < p, the
+  /// power q/p of the tolerance makes the error follow rtol, as 4/5 does for five and, from above, for higher orders,
+  /// whose steps are too long for the smaller powers to hold. (RADAU5 takes 0.1 rtol^(2/3), with which the error falls
+  /// more slowly than rtol: measured on the pendulum, by a factor of 30 from 1e-4 to 1e-8.)
+  static MANYFOLD_INLINE double internal_rtol(double rtol) {
+    return 0.4 * pow(rtol, min(1.0, max(0.8, double(Tableau::error_order) / Tableau::order)));
+  }
 
   /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
-  /// code for the lower bound.
+  /// code for the lower bound. What is left in the constraints of a system of higher index returns in the next step's
+  /// estimate, divided by c_1 for each differentiation and however short that step: it must be smaller by as much.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return max(min(0.03, sqrt(internal_rtol)), 45.0 * epsilon<Real> / internal_rtol);
+    constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
+    double tolerance = min(0.03, sqrt(internal_rtol));
+    for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
+    return max(tolerance, 45.0 * epsilon<Real> / internal_rtol);
   }
 
   MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
@@ -164,7 +155,7 @@ class Collocation {
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
-  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
@@ -198,9 +189,9 @@ class Collocation {
       // dw = -(block diagonal)^-1 (T^-1 x I) R
       Real dw[s][n];
       transform<true>(F, dw);
-      real_factors_.solve(dw[0]);
+      if constexpr (reals == 1) real_factors_.solve(dw[0]);
       static_for<pairs>([&](auto pair) {
-        constexpr int re = 1 + 2 * pair;
+        constexpr int re = reals + 2 * pair;
         Complex<Real> d[n];
         for (int k = 0; k < n; ++k) d[k] = {dw[re][k], dw[re + 1][k]};
         complex_factors_[pair].solve(d);
@@ -220,6 +211,7 @@ class Collocation {
     result.converged = newton.converged;
     result.finite = newton.finite;
     result.rate = newton.rate;
+    result.last_rate = newton.last_rate;
     result.iterations = newton.iterations;
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
 
@@ -230,19 +222,23 @@ class Collocation {
     return result;
   }
 
-  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
-  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`. The path may be of higher degree.
+  template <class AnyState>
+  MANYFOLD_INLINE void commit(const Mask& accepted, AnyState& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto k) {
+    static_for<AnyState::Path::size>([&](auto exponent) {
+      constexpr int k = exponent;
       for (int j = 0; j < n; ++j) {
-        state.path.coefficient[k][j] = select(accepted, combine<polynomial, k>(z_, j), state.path.coefficient[k][j]);
+        Real coefficient(0.0);
+        if constexpr (k < degree) coefficient = combine<polynomial, k>(z_, j);
+        state.path.coefficient[k][j] = select(accepted, coefficient, state.path.coefficient[k][j]);
       }
     });
     for (int j = 0; j < n; ++j) {
       state.y[j] = select(accepted, state.y[j] + z_[s - 1][j], state.y[j]);
-      // The polynomial's slope at its end is the last stage derivative: c_s = 1.
-      state.dy[j] = select(accepted, state.path.coefficient[0][j] * over_h, state.dy[j]);
+      // The last stage derivative: c_s = 1.
+      state.dy[j] = select(accepted, combine<inverse_A, s - 1>(z_, j) * over_h, state.dy[j]);
     }
   }
 
@@ -281,21 +277,43 @@ class Collocation {
   /// Factorises the real and the complex iteration matrices in the lanes of `mask`; returns those where none is
   /// singular.
   MANYFOLD_INLINE Mask factor(const Mask& mask, const Real& over_h) {
-    const Real shift = Real(Tableau::gamma) * over_h;
-    Mask good =
-        real_factors_.template factor<keeps>(mask, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
-    static_for<pairs>([&](auto pair) {
-      constexpr double alpha = Tableau::alpha[pair];
-      constexpr double beta = Tableau::beta[pair];
-      const Complex<Real> complex_shift{Real(alpha) * over_h, Real(beta) * over_h};
-      good = good & complex_factors_[pair].template factor<keeps>(
-                        mask, [&](auto k) { return matrices_.template shifted<Complex<Real>>(k, complex_shift); });
-    });
+    Mask good = mask;
+    if constexpr (reals == 1) {
+      const Real shift = Real(Tableau::gamma) * over_h;
+      good = real_factors_.template factor<keeps>(mask,
+                                                  [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+    }
+    if constexpr (pairs > 0) {
+      static_for<pairs>([&](auto pair) {
+        constexpr double alpha = Tableau::alpha[pair];
+        constexpr double beta = Tableau::beta[pair];
+        const Complex<Real> complex_shift{Real(alpha) * over_h, Real(beta) * over_h};
+        good = good & complex_factors_[pair].template factor<keeps>(
+                          mask, [&](auto k) { return matrices_.template shifted<Complex<Real>>(k, complex_shift); });
+      });
+    }
     return good;
   }
 
+  /// x := (gamma/h F_y' + F_y)^-1 x. Without a real eigenvalue, with the first complex one, lambda: the imaginary part
+  /// of (lambda/h F_y' + F_y)^-1 x times -|lambda|/beta, which is |lambda|/h (conj(lambda)/h F_y' + F_y)^-1 F_y'
+  /// (lambda/h F_y' + F_y)^-1 x; of real numbers and of the same order in h.
+  MANYFOLD_INLINE void filter(Real (&x)[n]) {
+    if constexpr (reals == 1) {
+      real_factors_.solve(x);
+    } else {
+      constexpr double alpha = Tableau::alpha[0];
+      constexpr double beta = Tableau::beta[0];
+      const Real scale = sqrt(Real(alpha * alpha + beta * beta)) * Real(-1.0 / beta);
+      Complex<Real> d[n];
+      for (int k = 0; k < n; ++k) d[k] = {x[k], Real(0.0)};
+      complex_factors_[0].solve(d);
+      for (int k = 0; k < n; ++k) x[k] = scale * d[k].im;
+    }
+  }
+
   /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
-  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const State& state,
+  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state,
                                       const Real& over_h, WorkCounters<Real>& work) {
     Real v[n];
     for (int k = 0; k < n; ++k) {
@@ -309,7 +327,14 @@ class Collocation {
     const auto estimate = [&](const Real(&y)[n]) {
       Real error[n];
       System::residual(state.t, y, v, state.p, error);
-      real_factors_.solve(error);
+      if constexpr (System::highest_index() > 1) {
+        // y_n meets the constraints but for what Newton's method left, which the filter multiplies by
+        // (gamma/h)^(index-1), however short the step.
+        static_for<n>([&](auto i) {
+          if constexpr (System::algebraic(i)) error[i] = Real(0.0);
+        });
+      }
+      filter(error);
       struct {
         Real vector[n];
         Real norm;
@@ -337,8 +362,22 @@ class Collocation {
   Real z_[s][n];  ///< stage increments of the attempt
 };
 
-/// The method `name`, for the run-time table.
+/// The methods, for the run-time table.
+template <class System, class Real>
+using Radau1 = Collocation<RadauIIA1, System, Real>;
+template <class System, class Real>
+using Radau3 = Collocation<RadauIIA3, System, Real>;
 template <class System, class Real>
 using Radau5 = Collocation<RadauIIA5, System, Real>;
+template <class System, class Real>
+using Radau9 = Collocation<RadauIIA9, System, Real>;
+template <class System, class Real>
+using Radau13 = Collocation<RadauIIA13, System, Real>;
+template <class System, class Real>
+using Lobatto2 = Collocation<LobattoIIIC2, System, Real>;
+template <class System, class Real>
+using Lobatto4 = Collocation<LobattoIIIC4, System, Real>;
+template <class System, class Real>
+using Lobatto6 = Collocation<LobattoIIIC6, System, Real>;
 
 }  // namespace manyfold

@@ -7,18 +7,24 @@
 
 namespace manyfold {
 
-/// The state of the instances of a pack between steps.
-template <class System, class Real, int degree>
+/// The state of the instances of a pack between steps. `Path` is what a method knows of the past:
+///   h                      length of the last step
+///   start(lanes, h, y')    before the first step, of length h
+///   copy(lanes, other)     what `other` has
+///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i; slope and curvature with
+///   respect to u
+template <class System, class Real, class Path_>
 struct LaneState {
+  using Path = Path_;
   static constexpr int n = System::n;
   Real t;
   Real h;  ///< next step to try, with the sign of the direction of integration
   Real y[n];
   Real dy[n];  ///< y', as the method knows it at t
   Real p[System::constants_size];
-  Real weight[n];                         ///< of the error norm at y
-  Real contraction;                       ///< of Newton's method in the last step
-  DensePolynomial<Real, n, degree> path;  ///< the last accepted step
+  Real weight[n];    ///< of the error norm at y
+  Real contraction;  ///< of Newton's method in the last step
+  Path path;
 };
 
 /// One step attempt, judged by the integrator.
@@ -29,6 +35,7 @@ struct StepAttempt {
   MaskOf<Real> finite;     ///< no residual was infinite or not a number
   Real error;              ///< norm of the local error estimate; the step is good if it is below one
   Real rate;               ///< contraction of Newton's method, for the decision to keep the Jacobian
+  Real last_rate;          ///< of the last two iterations, for the choice of the order; 0 after one iteration
   Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
 };
 

@@ -313,6 +313,9 @@ TEST_F(Command, AnUnknownMethodIsMisuse) {
   expect_misuse("solve robertson --method radau6", {"radau6", "radau5"});
   expect_misuse("run " + sweep("robertson", "", "method = \"radu5\"").string(), {"sweep.toml:5:", "radu5", "radau5"});
 }
+TEST_F(Command, AMethodThatTheModelsFormRulesOutIsRefusedWithTheReason) {
+  expect_misuse("solve rlc_index1 --method rodas4", {"Rosenbrock methods", "rhs(t, y, p, f)"});
+}
 TEST_F(Command, AnUnknownKeyIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "rtoll = 1e-3").string(), {"sweep.toml:5:1: error:", "rtoll", "rtol"});
 }

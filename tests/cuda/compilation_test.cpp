@@ -119,6 +119,13 @@ TEST_F(Compilation, EveryArchitectureTakesTheKernelWithoutWarnings) {
   }
 }
 
+TEST_F(Compilation, EveryMethodIsTakenWithoutWarnings) {
+  for (const MethodDescription& method : methods()) {
+    const DeviceCode code = compile("van_der_pol", method.name, "sm_90");
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << method.name << ": " << code.log;
+  }
+}
+
 TEST_F(Compilation, TilesTakeTheKernelWithoutWarnings) {
   for (const int tile : {2, 32}) {
     const DeviceCode code = compile("pendulum", "radau5", "sm_90", tile);

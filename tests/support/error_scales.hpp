@@ -10,6 +10,7 @@ inline std::vector<double> error_scales(const std::string& model, std::size_t n)
   if (model == "robertson") return {1.0, 1e-4, 1.0};
   if (model == "rlc_index0") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
   if (model == "rlc_index1") return {10, 10, 10, 10, 10, 1, 1, 1, 1, 1};
+  if (model == "rlc_index2") return {10, 10, 10, 10, 10, 0.1, 0.1, 0.1, 0.1, 0.1};
   if (model == "das1") return {5, 5, 5, 5, 17, 3.5, 54, 71};
   if (model == "transistor_amplifier") return std::vector<double>(n, 6.0);
   if (model == "das2") return {100, 1, 2, 300, 1, 20, 20, 100, 100, 200};

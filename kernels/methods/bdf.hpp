@@ -1,0 +1,342 @@
+#pragma once
+// Backward differentiation formulas of orders 1 to 5 with variable steps and fixed leading coefficient, as the code
+// DASSL has them. Brenan, Campbell & Petzold, Numerical Solution of Initial-Value Problems in Differential-Algebraic
+// Equations (1996), section 5.2.
+//
+// The predictor y^P is the polynomial of degree k through the last k + 1 values. The corrector passes through y_(n+1)
+// and through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 +
+// ... + 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
+#include "../linalg/factors.hpp"
+#include "../linearisation.hpp"
+#include "step.hpp"
+
+namespace manyfold {
+
+struct BdfFormulas {
+  static constexpr const char* name = "bdf";
+  static constexpr const char* family = "backward differentiation formulas";
+  static constexpr int order = 5;
+};
+
+/// The past of the solution as modified divided differences, phi[i] = psi[0] ... psi[i] [y_n, ..., y_(n-i-1)]: they are
+/// phi_(i+2) of the book. It serves the predictor and, between t_(n-1) and t_n, as the polynomial of the last step.
+template <class Real, int n>
+struct BackwardDifferences {
+  using Mask = MaskOf<Real>;
+  static constexpr int most = BdfFormulas::order;
+  Real h;           ///< last step
+  Real order;       ///< k of the next step
+  Real last_order;  ///< k of the last step
+  Real alike;       ///< steps in a row with the length and order of the last, as far as they matter
+  Real rising;      ///< 1: since the start the order has risen and the step doubled with every step
+  Real failures;    ///< failed error tests since the last step
+  Real psi[most];   ///< t_n - t_(n-1-i)
+  Real phi[most][n];
+
+  /// A lane that starts knows its derivatives.
+  MANYFOLD_INLINE void start(const Mask& lanes, const Real& step, const Real (&dy)[n]) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(h, step);
+    put(order, Real(1.0));
+    put(last_order, Real(1.0));
+    put(alike, Real(0.0));
+    put(rising, Real(1.0));
+    put(failures, Real(0.0));
+    for (int i = 0; i < most; ++i) {
+      put(psi[i], Real(i + 1.0) * step);
+      for (int j = 0; j < n; ++j) put(phi[i][j], i == 0 ? step * dy[j] : Real(0.0));
+    }
+  }
+
+  /// Takes over what `other` has in the lanes of `lanes`.
+  MANYFOLD_INLINE void copy(const Mask& lanes, const BackwardDifferences& other) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(h, other.h);
+    put(order, other.order);
+    put(last_order, other.last_order);
+    put(alike, other.alike);
+    put(rising, other.rising);
+    put(failures, other.failures);
+    for (int i = 0; i < most; ++i) {
+      put(psi[i], other.psi[i]);
+      for (int j = 0; j < n; ++j) put(phi[i][j], other.phi[i][j]);
+    }
+  }
+
+  /// The interpolating polynomial of the last step at t_n + u h, less y_n, in component j.
+  MANYFOLD_INLINE Real increment(int j, const Real& u) const { return evaluate(j, u).value; }
+  /// Its first derivative with respect to u.
+  MANYFOLD_INLINE Real slope(int j, const Real& u) const { return evaluate(j, u).slope; }
+  /// Its second derivative.
+  MANYFOLD_INLINE Real curvature(int j, const Real& u) const { return evaluate(j, u).curvature; }
+
+ private:
+  struct Jet {
+    Real value;
+    Real slope;
+    Real curvature;
+  };
+
+  /// Newton's form: the product of (t - t_n) ... (t - t_(n-i)) over psi_0 ... psi_i with its derivatives.
+  MANYFOLD_INLINE Jet evaluate(int j, const Real& u) const {
+    const Real time = u * h;
+    Jet product{time / psi[0], h / psi[0], Real(0.0)};
+    Jet sum{Real(0.0), Real(0.0), Real(0.0)};
+    static_for<most>([&](auto i) {
+      const Real weight = select(Real(double(i)) < last_order, phi[i][j], Real(0.0));
+      sum.value += weight * product.value;
+      sum.slope += weight * product.slope;
+      sum.curvature += weight * product.curvature;
+      if constexpr (i + 1 < most) {
+        const Real factor = (time + psi[i]) / psi[i + 1];
+        const Real rate = h / psi[i + 1];
+        product.curvature = product.curvature * factor + Real(2.0) * rate * product.slope;
+        product.slope = product.slope * factor + rate * product.value;
+        product.value *= factor;
+      }
+    });
+    return sum;
+  }
+};
+
+template <class System_, class Real_>
+class Bdf {
+ public:
+  using Tableau = BdfFormulas;
+  using System = System_;
+  using Real = Real_;
+  using Mask = MaskOf<Real>;
+  using Path = BackwardDifferences<Real, System::n>;
+  static constexpr int n = System::n;
+  static constexpr int most = BdfFormulas::order;
+  static constexpr int most_newton_iterations = 4;
+  using State = LaneState<System, Real, Path>;
+  using Matrices = Linearisation<System, Real>;
+  using RealFactors = Factors<Real, typename Matrices::Structure>;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename RealFactors::Fallback factors;
+  };
+
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
+  /// What the error test still sees of it is a third of the tolerance.
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(0.33, 45.0 * epsilon<Real> / internal_rtol);
+  }
+
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    factors_.use(fallback.factors, team);
+  }
+
+  /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose matrix must be new.
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
+                                            const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
+    const Path& past = state.path;
+    const Real k = past.order;
+    const Real t = state.t + h;
+
+    // psi_i, alpha_i = h/psi_i, sigma_i of the new step; phi*_i = beta_i phi_i.
+    Real alpha[most + 1];
+    Real sigma[most + 1];
+    Real alpha_sum(0.0);  // -alpha^0
+    Real harmonic(0.0);   // -alpha_s
+    Real slope(0.0);      // gamma_i
+    Real beta(1.0);
+    Real y[n];
+    Real dy[n];
+    for (int j = 0; j < n; ++j) {
+      y[j] = state.y[j];
+      dy[j] = Real(0.0);
+    }
+    static_for<most + 1>([&](auto i) {
+      if constexpr (i == 0) {
+        psi_[i] = h;
+        sigma[i] = Real(1.0);
+      } else {
+        psi_[i] = past.psi[i - 1] + h;
+      }
+      alpha[i] = h / psi_[i];
+      if constexpr (i > 0) sigma[i] = Real(double(i)) * sigma[i - 1] * alpha[i];
+      if constexpr (i < most) {
+        const Mask used = Real(double(i)) < k;
+        beta *= psi_[i] / past.psi[i];
+        slope += Real(1.0) / psi_[i];
+        alpha_sum += select(used, alpha[i], Real(0.0));
+        harmonic += select(used, Real(1.0 / (i + 1)), Real(0.0));
+        for (int j = 0; j < n; ++j) {
+          phi_[i][j] = select(used, beta * past.phi[i][j], Real(0.0));
+          y[j] += phi_[i][j];
+          dy[j] += slope * phi_[i][j];
+        }
+      }
+    });
+    const Real leading = harmonic / h;  // c_j
+    const Mask like_the_last = (h == past.h) & (k == past.last_order);
+    alike_ = min(select(like_the_last, past.alike, Real(0.0)) + Real(1.0), past.last_order + Real(2.0));
+
+    StepAttempt<Real> result;
+    const Real change = leading / factored_;
+    renewed_ = live & (stale | matrices_.singular() | !(change >= Real(matrix_serves)) |
+                       !(change <= Real(1.0 / matrix_serves)));
+    struct {
+      const Real& t;
+      const Real (&y)[n];
+      const Real (&dy)[n];
+      const Real (&p)[System::constants_size];
+    } const predicted{t, y, dy, state.p};
+    matrices_.template update<true>(renewed_, renewed_, predicted, work, [&](const Mask& mask) {
+      return factors_.template factor<true>(mask, [&](auto e) { return matrices_.template shifted<Real>(e, leading); });
+    });
+    result.singular = live & matrices_.singular();
+    factored_ = select(renewed_, leading, factored_);
+    // The rate of convergence is that of the matrix.
+    state.contraction = select(leading != last_leading_, Real(100.0), state.contraction);
+    last_leading_ = select(live, leading, last_leading_);
+    const Real scale = Real(2.0) / (Real(1.0) + leading / factored_);
+
+    for (int j = 0; j < n; ++j) e_[j] = Real(0.0);
+    const auto newton = solve_newton<Real>(control, live & !result.singular, state.contraction, [&](const Mask& lanes) {
+      Real delta[n];
+      System::residual(t, y, dy, state.p, delta);
+      factors_.solve(delta);
+      for (int j = 0; j < n; ++j) {
+        delta[j] *= scale;
+        const Real applied = select(lanes, delta[j], Real(0.0));
+        y[j] -= applied;
+        dy[j] -= leading * applied;
+        e_[j] -= applied;
+      }
+      return weighted_norm(delta, state.weight);
+    });
+    for (int j = 0; j < n; ++j) dy_[j] = dy[j];
+    result.converged = newton.converged;
+    result.finite = newton.finite;
+    result.rate = newton.rate;
+    result.iterations = newton.iterations;
+    work.newton_passes += newton.passes;
+    count_work<Real>(work.newton_iterations, live, newton.iterations);
+    count_work<Real>(work.residuals, live, newton.iterations);
+    count_work<Real>(work.solves, live, newton.iterations);
+
+    // Errors that steps of orders k - 2 ... k + 1 would have made, of which the last needs the past.
+    Real lower[n];
+    Real lowest[n];
+    Real higher[n];
+    for (int j = 0; j < n; ++j) {
+      lower[j] = e_[j] + pick(phi_, k - Real(1.0), j);
+      lowest[j] = lower[j] + pick(phi_, k - Real(2.0), j);
+      higher[j] = e_[j] - pick(past.phi, k, j);
+    }
+    const Real norm = weighted_norm(e_, state.weight);
+    error_ = pick(sigma, k) * norm;
+    error_lower_ = pick(sigma, k - Real(1.0)) * weighted_norm(lower, state.weight);
+    error_lowest_ = pick(sigma, k - Real(2.0)) * weighted_norm(lowest, state.weight);
+    error_higher_ = weighted_norm(higher, state.weight) / (k + Real(2.0));
+    const Real alpha_k = pick(alpha, k);
+    result.error = max(alpha_k, abs(alpha_k + alpha_sum - harmonic)) * norm;
+    return result;
+  }
+
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
+  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+    Path& past = state.path;
+    const Real k = past.order;
+    for (int j = 0; j < n; ++j) {
+      Real sum = e_[j];
+      static_for<most>([&](auto reverse) {
+        constexpr int i = most - 1 - reverse;
+        const Real index(static_cast<double>(i));
+        sum += phi_[i][j];
+        past.phi[i][j] = select(accepted & (index <= k), sum, past.phi[i][j]);
+      });
+      state.y[j] = select(accepted, state.y[j] + sum, state.y[j]);
+      state.dy[j] = select(accepted, dy_[j], state.dy[j]);
+    }
+    for (int i = 0; i < most; ++i) past.psi[i] = select(accepted, psi_[i], past.psi[i]);
+    past.h = select(accepted, h, past.h);
+    past.alike = select(accepted, alike_, past.alike);
+  }
+
+  /// The length of the next step; its order goes to the state.
+  MANYFOLD_INLINE Real next_step(State& state, const Real& h, const Mask& accepted, const Mask& rejected,
+                                 const Mask& failed) {
+    Path& past = state.path;
+    const Real k = past.order;
+    const Mask first_order = k == Real(1.0);
+    // The terms h^(k+1) y^(k+1) of the orders: the order is lowered where they do not decrease.
+    const Real term = (k + Real(1.0)) * error_;
+    const Real term_lower = k * error_lower_;
+    const Real term_lowest = (k - Real(1.0)) * error_lowest_;
+    const Real term_higher = (k + Real(2.0)) * error_higher_;
+    const Mask lower =
+        !first_order & (select(k > Real(2.0), max(term_lower, term_lowest), Real(2.0) * term_lower) <= term);
+
+    // After a step: in the first ones the order rises and the step doubles.
+    const Mask at_most = k == Real(most);
+    const Mask rising = (past.rising != Real(0.0)) & !lower & !at_most;
+    // The order is raised only after k + 1 equal steps, by which the difference of order k + 2 is known.
+    const Mask known = (past.alike > k + Real(1.0)) & (k == past.last_order) & !at_most;
+    const Mask better = select(first_order, Real(2.0) * term_higher, term_higher) < term;
+    const Mask lower_after_all = known & !first_order & (term_lower <= min(term, term_higher));
+    const Mask down = lower | (accepted & !rising & lower_after_all);
+    const Mask up = accepted & !down & (rising | (known & better));
+    const Real order = k + select(up, Real(1.0), Real(0.0)) - select(down, Real(1.0), Real(0.0));
+    const Real error = select(down, error_lower_, select(up, error_higher_, error_));
+    const Real factor = pow(Real(2.0) * error + Real(1e-4), Real(-1.0) / (order + Real(1.0)));
+    Real growth = select(factor >= Real(2.0), Real(2.0),
+                         select(factor <= Real(1.0), max(Real(0.5), min(Real(0.9), factor)), Real(1.0)));
+    growth = select(rising, Real(2.0), growth);
+
+    // After a failed error test: by the estimate, then by quarters, then at order 1.
+    const Real failures = past.failures + Real(1.0);
+    const Real shrinkage = max(Real(0.25), min(Real(0.9), Real(0.9) * factor));
+    const Mask first = (failures == Real(1.0)) & is_finite(factor);
+    growth = select(rejected, select(first, shrinkage, Real(0.25)), growth);
+    // After a failure of Newton's method: with a new matrix, if it was old, or by a quarter.
+    growth = select(failed, select(renewed_, Real(0.25), Real(1.0)), growth);
+
+    past.last_order = select(accepted, k, past.last_order);
+    past.order = select(accepted | rejected, select(rejected & (failures > Real(2.0)), Real(1.0), order), k);
+    past.rising = select(rejected | failed | (accepted & !rising), Real(0.0), past.rising);
+    past.failures = select(accepted, Real(0.0), select(rejected, failures, past.failures));
+    return growth * h;
+  }
+
+ private:
+  /// c_j may differ from that of the matrix by this factor.
+  static constexpr double matrix_serves = 0.6;
+
+  /// values[k] for a k per lane; 0 outside.
+  template <int count>
+  static MANYFOLD_INLINE Real pick(const Real (&values)[count], const Real& k) {
+    Real result(0.0);
+    static_for<count>([&](auto i) { result = select(k == Real(static_cast<double>(i)), values[i], result); });
+    return result;
+  }
+  template <int count>
+  static MANYFOLD_INLINE Real pick(const Real (&values)[count][n], const Real& k, int j) {
+    Real result(0.0);
+    static_for<count>([&](auto i) { result = select(k == Real(static_cast<double>(i)), values[i][j], result); });
+    return result;
+  }
+
+  Matrices matrices_;
+  RealFactors factors_;
+  Real factored_ = Real(1.0);      ///< c_j of the matrix
+  Real last_leading_ = Real(0.0);  ///< c_j of the last attempt
+  Mask renewed_ = Mask(false);     ///< the matrix of the attempt was new
+  // Of the attempt:
+  Real psi_[most + 1];
+  Real phi_[most][n];  ///< phi*
+  Real e_[n];          ///< y - y^P
+  Real dy_[n];
+  Real alike_;
+  Real error_;  ///< at order k
+  Real error_lower_;
+  Real error_lowest_;
+  Real error_higher_;
+};
+
+}  // namespace manyfold

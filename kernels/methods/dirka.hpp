@@ -1,0 +1,511 @@
+#pragma once
+// The embedded family of diagonally implicit Runge-Kutta methods of I. T. Cameron, Solution of Differential-Algebraic
+// Systems Using Diagonally Implicit Runge-Kutta Methods, IMA J. Numer. Anal. 3 (1983), with variable step and order.
+//
+// For y' = f(t, y, z), 0 = g(t, y, z). One more stage with the same diagonal raises the order by one, (2.1). The method
+// of order p estimates the error of y^(p) by y^(p+1), with which it goes on: p + 1 stages. Stages solve for (y, z) at
+// once, (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
+#include "../linalg/factors.hpp"
+#include "../linearisation.hpp"
+#include "radau.hpp"
+#include "step.hpp"
+
+namespace manyfold {
+
+/// The coefficients of section 2.4 to full precision; gamma is the root of L_3(1/gamma) = 0 in [0.394, 0.5]. The
+/// printed a_32 = 0.945730236526 has a wrong digit: the order conditions give 0.945730236536.
+struct CameronFamily {
+  static constexpr int stages = 4;
+  static constexpr double gamma = 0.4358665215084589994160195;
+  static constexpr double A[4][4] = {
+      {0.4358665215084589994160195, 0.0, 0.0, 0.0},
+      {-0.4034942981650736032078315, 0.4358665215084589994160195, 0.0, 0.0},
+      {-0.3815967580446658207744631, 0.9457302365362068213584436, 0.4358665215084589994160195, 0.0},
+      {0.401916934763062277843956, -0.1102635230098142042436405, -0.1633864547701660724323544,
+       0.4358665215084589994160195}};
+  static constexpr double c[4] = {0.4358665215084589994160195, 0.03237222334338539620818791, 1.0,
+                                  0.5641334784915410005839805};
+  /// weights[q - 1]: of order q, on the first q stages; b, d, e and f of the paper.
+  static constexpr double weights[4][4] = {
+      {1.0, 0.0, 0.0, 0.0},
+      {1.158945191501326606380687, -0.1589451915013266063806873, 0.0, 0.0},
+      {0.6610907926711172674381243, 0.1313072594616116227749566, 0.2076019478672711097869191, 0.0},
+      {0.2381485358737767992754116, 0.1907847622580840524841957, 0.1557014609004533323401893,
+       0.4153652409676858159002033}};
+};
+
+/// Cameron's rules for order, step and iteration.
+struct CameronRules {
+  static constexpr double safety = 0.5;                     ///< c of section 4.2
+  static constexpr double most_growth = 10.0;               ///< B_max
+  static constexpr double most_growth_after_failure = 2.0;  ///< B_max for some steps after a failure
+  static constexpr double steps_after_failure = 3.0;
+  static constexpr double rate_to_keep = 0.2;                ///< of the Jacobian; section 4.1
+  static constexpr double recent_jacobian = 3.0;             ///< steps; section 4.1
+  static constexpr double steps_between_orders = 4.0;        ///< K(p); section 4.3
+  static constexpr double start_high_below = 1e-4;           ///< tolerance; section 4.3
+  static constexpr double efficiency[3] = {1.0, 0.9, 0.85};  ///< eta_p
+
+  /// sum_(i <= s) 2^(i+1): what errors of the stages may add up to; section 4.1.
+  static constexpr double accumulation(int s) {
+    double sum = 0.0;
+    for (int i = 1; i <= s; ++i) sum += static_cast<double>(2 << i);
+    return sum;
+  }
+
+  /// B_min, Table 2, linear between its columns: the growth of the step that is worth a new matrix.
+  static constexpr double least_growth(int s, int m) {
+    constexpr double sizes[4] = {5.0, 10.0, 20.0, 50.0};
+    constexpr double table[3][4] = {{1.5, 2.2, 3.8, 8.7}, {1.3, 1.8, 2.9, 6.2}, {1.25, 1.6, 2.4, 4.9}};
+    if (m <= sizes[0]) return table[s - 2][0];
+    for (int k = 1; k < 4; ++k) {
+      const double fraction = (m - sizes[k - 1]) / (sizes[k] - sizes[k - 1]);
+      if (m <= sizes[k]) return table[s - 2][k - 1] + fraction * (table[s - 2][k] - table[s - 2][k - 1]);
+    }
+    return table[s - 2][3];
+  }
+};
+
+namespace cameron {
+
+inline constexpr int degree = 3;
+
+/// Dense output with p + 1 stages: weights d(theta) of Y_i - y_n and, last, of y_(n+1) - y_n, for y and z alike. d.c =
+/// theta, d.Cc = theta^2, d.Ac = theta^2/2, d.ACc = theta^3/3, d.CCc = theta^3, as many as there are values: of
+/// order 2. (Order 3 would need d.AAc = theta^3/6 too, which contradicts the others, since y^(3) lacks the last stage.)
+template <int p>
+constexpr auto dense_weights() {
+  constexpr int count = p + 2;
+  // The solution as one more stage.
+  double A[count][count] = {};
+  double c[count] = {};
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j <= p; ++j) {
+      A[i][j] = i <= p ? CameronFamily::A[i][j] : CameronFamily::weights[p][j];
+      c[i] += A[i][j];
+    }
+  }
+  double Cc[count];
+  double Ac[count] = {};
+  double ACc[count] = {};
+  for (int i = 0; i < count; ++i) Cc[i] = c[i] * c[i];
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < count; ++j) {
+      Ac[i] += A[i][j] * c[j];
+      ACc[i] += A[i][j] * Cc[j];
+    }
+  }
+  collocation::SquareMatrix<count> conditions;
+  for (int i = 0; i < count; ++i) {
+    const double column[5] = {c[i], Cc[i], Ac[i], ACc[i], c[i] * Cc[i]};
+    for (int r = 0; r < count; ++r) conditions.at[r][i] = column[r];
+  }
+  constexpr double right[5] = {1.0, 1.0, 1.0 / 2, 1.0 / 3, 1.0};
+  constexpr int power[5] = {1, 2, 2, 3, 3};
+  const auto inverse = collocation::inverse(conditions);
+  double d[count][degree] = {};
+  for (int i = 0; i < count; ++i) {
+    for (int r = 0; r < count; ++r) d[i][power[r] - 1] += inverse.at[i][r] * right[r];
+  }
+  return dense_weights_at_end(d);
+}
+
+/// g_z, with ones on the diagonal for y.
+template <class System>
+struct TrimmingStructure {
+  static constexpr int n = System::n;
+  using Team = TeamOf<System>;
+  static constexpr bool single_precision_factors = has_single_precision_factors<System>();
+  static constexpr Pattern<n> pattern() {
+    Pattern<n> result;
+    for (int i = 0; i < n; ++i) {
+      if (!System::algebraic(i)) result.insert(i, i);
+      for (int j = 0; j < n; ++j) {
+        if (System::algebraic(i) && System::algebraic(j) && System::pattern_y.contains(i, j)) result.insert(i, j);
+      }
+    }
+    return result;
+  }
+  static constexpr Pattern<n> matrix = pattern();
+  static constexpr Pattern<n> preferred = matrix;
+};
+
+}  // namespace cameron
+
+template <class Tableau_, class System_, class Real_>
+class Cameron {
+ public:
+  using Tableau = Tableau_;
+  using System = System_;
+  using Real = Real_;
+  using Mask = MaskOf<Real>;
+  static_assert(System::semi_explicit,
+                "manyfold: Cameron's methods (dirka) are for y' = f(t, y, z), 0 = g(t, y, z): give the model "
+                "rhs(t, y, p, f) without mass_matrix, or choose another method");
+  static constexpr int n = System::n;
+  static constexpr int s = CameronFamily::stages;
+  static constexpr int most_newton_iterations = 5;
+  static constexpr double gamma = CameronFamily::gamma;
+  using Matrices = Linearisation<System, Real>;
+  using StageFactors = Factors<Real, typename Matrices::Structure>;
+  using TrimmingStructure = cameron::TrimmingStructure<System>;
+  using TrimmingFactors = Factors<Real, TrimmingStructure>;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename StageFactors::Fallback stage;
+    typename TrimmingFactors::Fallback trimming;
+  };
+
+  struct Path : DensePolynomial<Real, n, cameron::degree> {
+    Real p;         ///< order whose error is estimated
+    Real steps;     ///< since orders were compared
+    Real cautious;  ///< steps in which growth is limited after a failure
+
+    MANYFOLD_INLINE void start(const Mask& lanes, const Real& step, const Real (&dy)[n]) {
+      DensePolynomial<Real, n, cameron::degree>::start(lanes, step, dy);
+      steps = select(lanes, Real(0.0), steps);
+      cautious = select(lanes, Real(0.0), cautious);
+      p = select(lanes, Real(first_order), p);
+    }
+    MANYFOLD_INLINE void copy(const Mask& lanes, const Path& other) {
+      DensePolynomial<Real, n, cameron::degree>::copy(lanes, other);
+      steps = select(lanes, other.steps, steps);
+      cautious = select(lanes, other.cautious, cautious);
+      p = select(lanes, other.p, p);
+    }
+  };
+  using State = LaneState<System, Real, Path>;
+
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
+  /// The norm of the iteration counts stage errors as many times as they may accumulate: section 4.1.
+  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
+    return max(1.0, 4500.0 * epsilon<Real> / internal_rtol);
+  }
+
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    stage_factors_.use(fallback.stage, team);
+    trimming_factors_.use(fallback.trimming, team);
+  }
+
+  /// The order to begin with goes to the state; returns the length of the first step, (4.5), of at most |h|.
+  static MANYFOLD_INLINE Real begin(const Mask& lanes, State& state, const Real& h, const Tolerances<n>& tolerances) {
+    Real p(first_order);
+    if constexpr (Tableau::fixed_p == 0) {
+      if (tolerances.rtol < CameronRules::start_high_below) p = Real(3.0);
+    }
+    state.path.p = select(lanes, p, state.path.p);
+    Real weight[n];
+    error_weights(tolerances, state.y, weight);
+    Real steepest(0.0);
+    for_each_index<n>([&](auto i) {
+      if (!System::algebraic(i)) steepest = max(steepest, abs(state.dy[i]) * weight[i]);
+    });
+    const Real step = Real(tolerances.rtol) * pow(steepest, Real(-1.0) / (p + Real(1.0)));
+    return select(step < abs(h), step, abs(h));
+  }
+
+  /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be new.
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
+                                            const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
+    const Real p = state.path.p;
+    const Real over_diagonal = Real(1.0 / gamma) / h;
+    StepAttempt<Real> result{Mask(false), Mask(false), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
+
+    // Without a copy of the Jacobian every change of the step evaluates it; section 4.1.
+    renewed_ = live & (stale | slow_ | matrices_.singular() | (h != factored_h_));
+    matrices_.template update<true>(renewed_, renewed_, state, work, [&](const Mask& mask) {
+      Mask good = stage_factors_.template factor<true>(
+          mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
+      if constexpr (trims) {
+        good = good & trimming_factors_.template factor<true>(mask, [&](auto k) {
+          const int i = trimming_row(k);
+          const int j = trimming_column(k);
+          return System::algebraic(i) ? matrices_.entry_y(i, j) : Real(1.0);
+        });
+      }
+      return good;
+    });
+    factored_h_ = select(renewed_, h, factored_h_);
+    result.singular = live & matrices_.singular();
+    result.converged = live & !result.singular;
+
+    // The order above is seen with one stage more, every few steps.
+    compared_ = live & Mask(Tableau::fixed_p == 0) & (state.path.steps >= Real(CameronRules::steps_between_orders));
+    assessed_ = compared_ & (p < Real(3.0));
+    const Real scale = choose(p, Real(CameronRules::accumulation(2)), Real(CameronRules::accumulation(3)),
+                              Real(CameronRules::accumulation(4)));
+    const auto count = [&](const Mask& lanes, const NewtonResult<Real>& newton) {
+      work.newton_passes += newton.passes;
+      count_work<Real>(work.newton_iterations, lanes, newton.iterations);
+      count_work<Real>(work.residuals, lanes, newton.iterations);
+      count_work<Real>(work.solves, lanes, newton.iterations);
+    };
+    const Real ratio = h / state.path.h;
+    static_for<s>([&](auto stage) {
+      constexpr int i = stage;
+      constexpr double c = CameronFamily::c[i];
+      const Mask needed = p >= Real(static_cast<double>(i));  // stages 0 ... p
+      const Mask ahead = assessed_ & (p == Real(i - 1.0));
+      const Mask lanes = result.converged & (needed | ahead);
+      if (!any(lanes)) return;
+      Real base[n];
+      Real Y[n];
+      for_each_index<n>([&](auto k) {
+        base[k] = state.y[k];
+        static_for<i>([&](auto j) {
+          constexpr double a = CameronFamily::A[i][j];
+          base[k] += Real(a) * hK_[j][k];
+        });
+        Y[k] = state.y[k] + state.path.increment(k, Real(c) * ratio);
+      });
+      const auto newton = solve_newton<Real>(control, lanes, state.contraction, [&](const Mask& iterating) {
+        Real K[n];
+        Real delta[n];
+        for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
+        System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
+        stage_factors_.solve(delta);
+        for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
+        return scale * sqrt(weighted_square(delta, state.weight));
+      });
+      for (int k = 0; k < n; ++k) {
+        hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / gamma);
+        z_[i][k] = Y[k] - state.y[k];
+      }
+      count(lanes, newton);
+      assessed_ = assessed_ & (newton.converged | !ahead);
+      const Mask solved = newton.converged | !needed;
+      result.finite = result.finite & (newton.finite | !(lanes & needed));
+      result.rate = select(lanes & needed, max(result.rate, newton.rate), result.rate);
+      result.iterations = max(result.iterations, select(lanes, newton.iterations, Real(0.0)));
+      result.converged = result.converged & solved;
+    });
+
+    // y^(p+1), its distances from y^(p) and of the orders below and above.
+    const Real weights_above = p + Real(1.0);
+    for_each_index<n>([&](auto k) { end_[k] = combination(weights_above, k); });
+    error_ = distance(p, state);
+    error_lower_ = distance(p - Real(1.0), state);
+    error_higher_ = distance(p + Real(1.0), state);
+    result.error = error_;
+
+    if constexpr (trims) {
+      Real Y[n];
+      Real unused[n];
+      const Mask has_end = p >= Real(2.0);  // stage 3 is at the end of the step
+      for_each_index<n>([&](auto k) {
+        if (System::algebraic(k)) end_[k] = select(has_end, z_[2][k], state.path.increment(k, ratio));
+        Y[k] = state.y[k] + end_[k];
+        unused[k] = Real(0.0);
+      });
+      Real contraction(1.0);
+      const Mask lanes = result.converged;
+      const auto newton = solve_newton<Real>(control, lanes, contraction, [&](const Mask& iterating) {
+        Real delta[n];
+        System::residual(state.t + h, Y, unused, state.p, delta);
+        for_each_index<n>([&](auto k) {
+          if (!System::algebraic(k)) delta[k] = Real(0.0);
+        });
+        trimming_factors_.solve(delta);
+        for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
+        return scale * sqrt(weighted_square(delta, state.weight));
+      });
+      for_each_index<n>([&](auto k) {
+        if (System::algebraic(k)) end_[k] = Y[k] - state.y[k];
+      });
+      count(lanes, newton);
+      result.finite = result.finite & (newton.finite | !lanes);
+      result.converged = result.converged & (newton.converged | !lanes);
+    }
+    slow_ = (slow_ & !live) | (live & (result.rate > Real(CameronRules::rate_to_keep)));
+    return result;
+  }
+
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
+  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+    const Real over_h = Real(1.0) / h;
+    state.path.h = select(accepted, h, state.path.h);
+    static_for<3>([&](auto level) {
+      constexpr int p = level + 1;
+      const Mask lanes = accepted & (state.path.p == Real(static_cast<double>(p)));
+      if (!any(lanes)) return;
+      static_for<cameron::degree>([&](auto exponent) {
+        constexpr int power = exponent;
+        for_each_index<n>([&](auto k) {
+          constexpr double of_end = cameron::dense_weights<p>().at[power][p + 1];
+          Real sum = Real(of_end) * end_[k];
+          static_for<p + 1>([&](auto i) {
+            constexpr double weight = cameron::dense_weights<p>().at[power][i];
+            sum += Real(weight) * z_[i][k];
+          });
+          state.path.coefficient[power][k] = select(lanes, sum, state.path.coefficient[power][k]);
+        });
+      });
+    });
+    for (int k = 0; k < n; ++k) {
+      state.y[k] = select(accepted, state.y[k] + end_[k], state.y[k]);
+      // The slope of the dense output: no stage has that of the solution.
+      state.dy[k] = select(accepted, state.path.coefficient[0][k] * over_h, state.dy[k]);
+    }
+  }
+
+  /// The length of the next step; its order goes to the state. Sections 4.1 to 4.3.
+  MANYFOLD_INLINE Real next_step(State& state, const Real& h, const Mask& accepted, const Mask& rejected,
+                                 const Mask& failed) {
+    Path& path = state.path;
+    const Real growth = growth_for(error_, path.p);
+    Real p = path.p;
+    Real chosen = growth;
+    // Work per unit step, s_p / (eta_p h_p): the order with the least.
+    Real least = work_of(p) / growth;
+    const auto compare = [&](const Mask& lanes, const Real& order, const Real& error) {
+      const Real candidate = growth_for(error, order);
+      const Real work = work_of(order) / candidate;
+      const Mask better = accepted & lanes & (work < least);
+      p = select(better, order, p);
+      chosen = select(better, candidate, chosen);
+      least = select(better, work, least);
+    };
+    compare(compared_ & (path.p > Real(1.0)), path.p - Real(1.0), error_lower_);
+    compare(assessed_, path.p + Real(1.0), error_higher_);
+
+    const Real most = select(path.cautious > Real(0.0), Real(CameronRules::most_growth_after_failure),
+                             Real(CameronRules::most_growth));
+    chosen = min(chosen, most);
+    const Real worthwhile = choose(p, Real(CameronRules::least_growth(2, n)), Real(CameronRules::least_growth(3, n)),
+                                   Real(CameronRules::least_growth(4, n)));
+    chosen = select(accepted & (chosen > Real(1.0)) & (chosen <= worthwhile), Real(1.0), chosen);
+    // An error that is not finite says nothing but that the step was too long.
+    chosen = select(is_finite(error_), max(chosen, Real(0.1)), Real(0.1));
+    const Mask recent = renewed_ | (jacobian_age_ < Real(CameronRules::recent_jacobian));
+    chosen = select(failed, select(recent, Real(0.5), Real(1.0)), chosen);
+
+    path.p = select(accepted, p, path.p);
+    path.steps = select(accepted, select(compared_, Real(0.0), path.steps + Real(1.0)), path.steps);
+    path.cautious = select(rejected | failed, Real(CameronRules::steps_after_failure),
+                           select(accepted, max(path.cautious - Real(1.0), Real(0.0)), path.cautious));
+    jacobian_age_ = select(renewed_, Real(0.0), jacobian_age_);
+    jacobian_age_ += select(accepted, Real(1.0), Real(0.0));
+    return chosen * h;
+  }
+
+ private:
+  static constexpr double first_order = Tableau::fixed_p == 0 ? 1.0 : Tableau::fixed_p;
+  static constexpr bool has_algebraic() {
+    for (int i = 0; i < n; ++i) {
+      if (System::algebraic(i)) return true;
+    }
+    return false;
+  }
+  static constexpr bool trims = has_algebraic();
+
+  static MANYFOLD_INLINE Real choose(const Real& p, const Real& one, const Real& two, const Real& three) {
+    return select(p == Real(1.0), one, select(p == Real(2.0), two, three));
+  }
+
+  /// s_p / eta_p
+  static MANYFOLD_INLINE Real work_of(const Real& p) {
+    constexpr double w1 = 2.0 / CameronRules::efficiency[0];
+    constexpr double w2 = 3.0 / CameronRules::efficiency[1];
+    constexpr double w3 = 4.0 / CameronRules::efficiency[2];
+    return choose(p, Real(w1), Real(w2), Real(w3));
+  }
+
+  /// (c tau / L_e)^(1/(p+1))
+  static MANYFOLD_INLINE Real growth_for(const Real& error, const Real& p) {
+    return pow(Real(CameronRules::safety) / max(error, Real(1e-10)), Real(1.0) / (p + Real(1.0)));
+  }
+
+  /// y^(order) - y_n in component k.
+  MANYFOLD_INLINE Real combination(const Real& order, int k) const {
+    Real result(0.0);
+    static_for<s>([&](auto row) {
+      constexpr int q = row;
+      Real sum(0.0);
+      static_for<q + 1>([&](auto i) {
+        constexpr double weight = CameronFamily::weights[q][i];
+        sum += Real(weight) * hK_[i][k];
+      });
+      result = select(order == Real(q + 1.0), sum, result);
+    });
+    return result;
+  }
+
+  /// || y^(order+1) - y^(order) || over the differential variables; section 4.2.
+  MANYFOLD_INLINE Real distance(const Real& order, const State& state) const {
+    Real sum(0.0);
+    for_each_index<n>([&](auto k) {
+      if (System::algebraic(k)) return;
+      sum += square((combination(order + Real(1.0), k) - combination(order, k)) * state.weight[k]);
+    });
+    return sqrt(sum);
+  }
+
+  static constexpr MANYFOLD_INLINE int trimming_row(int k) {
+    constexpr auto entries = entries_of<TrimmingStructure::matrix.size()>(TrimmingStructure::matrix);
+    return entries.row[k];
+  }
+  static constexpr MANYFOLD_INLINE int trimming_column(int k) {
+    constexpr auto entries = entries_of<TrimmingStructure::matrix.size()>(TrimmingStructure::matrix);
+    return entries.column[k];
+  }
+
+  Matrices matrices_;
+  StageFactors stage_factors_;
+  TrimmingFactors trimming_factors_;
+  Real factored_h_ = Real(0.0);    ///< step that the factors belong to
+  Real jacobian_age_ = Real(0.0);  ///< accepted steps since the Jacobian was new
+  Mask slow_ = Mask(false);        ///< Newton's method converged too slowly to keep the Jacobian
+  // Of the attempt:
+  Mask renewed_ = Mask(false);
+  Mask compared_ = Mask(false);  ///< orders are compared after this step
+  Mask assessed_ = Mask(false);  ///< the order above too
+  Real hK_[s][n];
+  Real z_[s][n];  ///< Y_i - y_n
+  Real end_[n];   ///< y_(n+1) - y_n
+  Real error_;
+  Real error_lower_;
+  Real error_higher_;
+};
+
+/// `fixed_p`: 0 for variable order, or the p of all steps.
+struct CameronVariable {
+  static constexpr const char* name = "dirka";
+  static constexpr const char* family = "embedded SDIRK";
+  static constexpr int order = 4;
+  static constexpr int fixed_p = 0;
+};
+/// Two stages: order 2.
+struct CameronOrder2 {
+  static constexpr const char* name = "dirka2";
+  static constexpr const char* family = "embedded SDIRK";
+  static constexpr int order = 2;
+  static constexpr int fixed_p = 1;
+};
+/// Three stages: order 3.
+struct CameronOrder3 {
+  static constexpr const char* name = "dirka3";
+  static constexpr const char* family = "embedded SDIRK";
+  static constexpr int order = 3;
+  static constexpr int fixed_p = 2;
+};
+/// Four stages: order 4.
+struct CameronOrder4 {
+  static constexpr const char* name = "dirka4";
+  static constexpr const char* family = "embedded SDIRK";
+  static constexpr int order = 4;
+  static constexpr int fixed_p = 3;
+};
+
+/// The methods, for the run-time table.
+template <class System, class Real>
+using Dirka = Cameron<CameronVariable, System, Real>;
+template <class System, class Real>
+using Dirka2 = Cameron<CameronOrder2, System, Real>;
+template <class System, class Real>
+using Dirka3 = Cameron<CameronOrder3, System, Real>;
+template <class System, class Real>
+using Dirka4 = Cameron<CameronOrder4, System, Real>;
+
+}  // namespace manyfold

@@ -1,0 +1,176 @@
+#pragma once
+// Rosenbrock methods for M y' = f(t, y): a linear system per stage, all with one matrix, and no iteration. Hairer &
+// Wanner II, sections IV.7 and VI.4; the Rodas family: Steinebach, BIT 63 (2023).
+//
+// In terms of F = M y' - f stage i solves (F_y'/(gamma h) + F_y) U_i = -F(t_n + c_i h, Y_i, -sum_j C_ij U_j / h) -
+// d_i h F_t, with Y_i = y_n + sum_j a_ij U_j. The order rests on Jacobians that are exact: they are new in every step.
+#include "../linalg/factors.hpp"
+#include "../linearisation.hpp"
+#include "rosenbrock_tableaux.hpp"
+#include "step.hpp"
+
+namespace manyfold {
+
+namespace rosenbrock {
+
+/// Weights of the U_i in the dense output.
+template <class Tableau>
+constexpr auto dense_weights() {
+  constexpr int degree = Tableau::dense_degree;
+  DenseWeights<Tableau::stages, degree> result;
+  for (int i = 0; i < Tableau::stages; ++i) {
+    // sum_k H_ki (1 + u)^k in powers of u, by Horner's scheme.
+    double power[degree] = {};
+    for (int k = degree - 2; k >= 0; --k) {
+      for (int m = degree - 1; m > 0; --m) power[m] += power[m - 1];
+      power[0] += Tableau::H[k][i];
+    }
+    // P(u) = y_(n+1) + u (y_(n+1) - y_n) - u (1 + u) sum_k H_k (1 + u)^k
+    result.at[0][i] = Tableau::m[i] - power[0];
+    for (int k = 1; k < degree; ++k) result.at[k][i] = -(power[k] + power[k - 1]);
+  }
+  return result;
+}
+
+}  // namespace rosenbrock
+
+template <class Tableau_, class System_, class Real_>
+class Rosenbrock {
+ public:
+  using Tableau = Tableau_;
+  using System = System_;
+  using Real = Real_;
+  using Mask = MaskOf<Real>;
+  static_assert(
+      System::mass_form,
+      "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) need a model of the form M y' = f(t, y): give it "
+      "rhs(t, y, p, f) in place of residual, or choose another method");
+  static_assert(
+      System::highest_index() == 1,
+      "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) are for systems of index 1: choose a Radau IIA method "
+      "for variables of index 2 and 3");
+  static constexpr int n = System::n;
+  static constexpr int s = Tableau::stages;
+  static constexpr int degree = Tableau::dense_degree;
+  static constexpr int most_newton_iterations = 1;
+  static constexpr bool keeps = false;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
+  using Matrices = Linearisation<System, Real>;
+  using StageFactors = Factors<Real, typename Matrices::Structure>;
+  using Team = TeamOf<System>;
+  struct Fallback {
+    typename Matrices::Workspace matrices;
+    typename StageFactors::Fallback factors;
+  };
+
+  static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
+  /// There is no iteration to stop.
+  static MANYFOLD_INLINE double newton_tolerance(double /*internal_rtol*/) { return 1.0; }
+
+  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
+    matrices_.use(fallback.matrices, team);
+    factors_.use(fallback.factors, team);
+  }
+
+  /// Tries the step t ... t + h in the lanes of `live`.
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,
+                                            const State& state, const Real& h, const NewtonControl& /*control*/,
+                                            WorkCounters<Real>& work) {
+    StepAttempt<Real> result;
+    const Real over_h = Real(1.0) / h;
+    const Real over_diagonal = Real(1.0 / Tableau::gamma) * over_h;
+    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work, [&](const Mask& mask) {
+      return factors_.template factor<keeps>(
+          mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
+    });
+
+    Real by_t[n];
+    System::time_derivative(state.t, state.y, state.dy, state.p, by_t);
+    static_for<s>([&](auto stage) {
+      constexpr int i = stage;
+      constexpr double c = Tableau::c[i];
+      constexpr double d = Tableau::d[i];
+      Real Y[n];
+      Real V[n];
+      for (int k = 0; k < n; ++k) {
+        Y[k] = state.y[k];
+        V[k] = Real(0.0);
+        static_for<i>([&](auto j) {
+          constexpr double a = Tableau::a[i][j];
+          constexpr double C = Tableau::C[i][j];
+          if constexpr (a != 0.0) Y[k] += Real(a) * U_[j][k];
+          if constexpr (C != 0.0) V[k] -= Real(C) * U_[j][k];
+        });
+        V[k] *= over_h;
+      }
+      System::residual(state.t + Real(c) * h, Y, V, state.p, U_[i]);
+      for (int k = 0; k < n; ++k) {
+        if constexpr (d != 0.0) U_[i][k] += Real(d) * h * by_t[k];
+        U_[i][k] = -U_[i][k];
+      }
+      factors_.solve(U_[i]);
+    });
+
+    Real error[n];
+    for (int k = 0; k < n; ++k) {
+      error[k] = Real(0.0);
+      static_for<s>([&](auto i) {
+        constexpr double e = Tableau::e[i];
+        if constexpr (e != 0.0) error[k] += Real(e) * U_[i][k];
+      });
+    }
+    result.error = weighted_norm(error, state.weight);
+    result.finite = is_finite(result.error);
+    result.converged = live & !result.singular & result.finite;
+    result.rate = Real(0.0);
+    result.iterations = Real(1.0);
+    // One residual more for the derivative with respect to time.
+    count_work<Real>(work.residuals, live, Real(s + 1.0));
+    count_work<Real>(work.solves, live, Real(double(s)));
+    return result;
+  }
+
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
+  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+    const Real over_h = Real(1.0) / h;
+    state.path.h = select(accepted, h, state.path.h);
+    static_for<degree>([&](auto exponent) {
+      constexpr int power = exponent;
+      for (int k = 0; k < n; ++k) {
+        Real sum(0.0);
+        static_for<s>([&](auto i) {
+          constexpr double weight = weights.at[power][i];
+          sum += Real(weight) * U_[i][k];
+        });
+        state.path.coefficient[power][k] = select(accepted, sum, state.path.coefficient[power][k]);
+      }
+    });
+    for (int k = 0; k < n; ++k) {
+      Real sum = state.y[k];
+      static_for<s>([&](auto i) {
+        constexpr double m = Tableau::m[i];
+        if constexpr (m != 0.0) sum += Real(m) * U_[i][k];
+      });
+      state.y[k] = select(accepted, sum, state.y[k]);
+      // The slope of the dense output: no stage has that of the solution.
+      state.dy[k] = select(accepted, state.path.coefficient[0][k] * over_h, state.dy[k]);
+    }
+  }
+
+ private:
+  static constexpr auto weights = rosenbrock::dense_weights<Tableau>();
+
+  Matrices matrices_;
+  StageFactors factors_;
+  Real U_[s][n];
+};
+
+/// The methods, for the run-time table.
+template <class System, class Real>
+using Rodas3 = Rosenbrock<Rodas3PTableau, System, Real>;
+template <class System, class Real>
+using Rodas4 = Rosenbrock<Rodas4Tableau, System, Real>;
+template <class System, class Real>
+using Rodas5p = Rosenbrock<Rodas5PTableau, System, Real>;
+
+}  // namespace manyfold

@@ -1,0 +1,180 @@
+// Orders of Radau IIA methods on Hessenberg systems of index 2 and 3, for each kind of variable: Hairer & Wanner II,
+// section VII.4; Hairer, Lubich & Roche, The Numerical Solution of Differential-Algebraic Systems by Runge-Kutta
+// Methods (1989).
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "problems/cstr/cstr.hpp"
+#include "problems/pendulum_ggl/pendulum_ggl.hpp"
+#include "problems/pendulum_index2/pendulum_index2.hpp"
+#include "problems/pendulum_index3/pendulum_index3.hpp"
+#include "problems/rlc_index2/rlc_index2.hpp"
+#include "tests/support/accuracy.hpp"
+
+namespace manyfold {
+namespace {
+
+/// Index 2, with the solution (e^t, e^-2t, e^2t).
+struct Index2 {
+  static constexpr const char* name = "index2";
+  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr Variable variables[] = {
+      {.name = "y1", .initial = 1.0},
+      {.name = "y2", .initial = 1.0},
+      {.name = "z", .initial = 1.0, .algebraic = true, .index = 2},
+  };
+  static constexpr Parameter parameters[] = {{.name = "unused", .value = 1.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {
+    f[0] = y[0] * y[1] * y[1] * y[2] * y[2];
+    f[1] = y[0] * y[0] * y[1] * y[1] - 3.0 * y[1] * y[1] * y[2];
+    f[2] = y[0] * y[0] * y[1] - 1.0;
+  }
+  static constexpr double rates[] = {1.0, -2.0, 2.0};
+  static constexpr int kind[] = {0, 0, 1};
+};
+
+/// Index 3, with the solution (e^2t, e^-t, e^2t, e^-t, e^t): positions, velocities and a multiplier.
+struct Index3 {
+  static constexpr const char* name = "index3";
+  static constexpr double t_span[] = {0.0, 0.5};
+  static constexpr Variable variables[] = {
+      {.name = "y1", .initial = 1.0},
+      {.name = "y2", .initial = 1.0},
+      {.name = "z1", .initial = 1.0, .index = 2},
+      {.name = "z2", .initial = 1.0, .index = 2},
+      {.name = "u", .initial = 1.0, .algebraic = true, .index = 3},
+  };
+  static constexpr Parameter parameters[] = {{.name = "unused", .value = 1.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {
+    f[0] = 2.0 * y[0] * y[1] * y[2] * y[3];
+    f[1] = -(y[0] * y[1] * y[3] * y[3]);
+    f[2] = (y[0] * y[1] + y[2] * y[3]) * y[4];
+    f[3] = -(y[0] * y[1] * y[1] * y[3] * y[3] * y[3] * y[4] * y[4]);
+    f[4] = y[0] * y[1] * y[1] - 1.0;
+  }
+  static constexpr double rates[] = {2.0, -1.0, 2.0, -1.0, 1.0};
+  static constexpr int kind[] = {0, 0, 1, 1, 2};
+};
+
+/// Largest error at the end for each kind of variable.
+template <class Problem, template <class, class> class Method>
+std::array<double, 3> errors_with(int steps) {
+  const LoadedKernel loaded = test::own_kernel<Problem, Method>();
+  test::Ensemble ensemble;
+  ensemble.loaded = &loaded;
+  ensemble.repeat_defaults(1);
+  ensemble.t_end = Problem::t_span[1];
+  ensemble.fixed_step = Problem::t_span[1] / steps;
+  // Newton's method ends well below the smallest error.
+  ensemble.rtol = 1e-14;
+  const test::Results result = ensemble.solve();
+  EXPECT_EQ(result.outcomes[0].status, Status::success);
+  EXPECT_NEAR(static_cast<double>(result.outcomes[0].counters.steps), steps, 1);
+  std::array<double, 3> errors{};
+  for (std::size_t i = 0; i < std::size(Problem::rates); ++i) {
+    double& largest = errors[static_cast<std::size_t>(Problem::kind[i])];
+    largest = std::max(largest, std::abs(result.values[i] - std::exp(Problem::rates[i] * Problem::t_span[1])));
+  }
+  return errors;
+}
+
+template <class Problem, template <class, class> class Method>
+void expect_orders(int steps, const std::vector<double>& orders) {
+  const auto coarse = errors_with<Problem, Method>(steps);
+  const auto fine = errors_with<Problem, Method>(2 * steps);
+  for (std::size_t kind = 0; kind < orders.size(); ++kind) {
+    const double slope = std::log2(coarse[kind] / fine[kind]);
+    std::cout << slope << " (" << fine[kind] << ") ";
+    EXPECT_NEAR(slope, orders[kind], 0.15);
+  }
+  std::cout << "\n";
+}
+
+TEST(HigherIndex, Radau3OnIndex2) {
+  expect_orders<Index2, Radau3>(64, {3.0, 2.0});
+}
+TEST(HigherIndex, Radau5OnIndex2) {
+  expect_orders<Index2, Radau5>(32, {5.0, 3.0});
+}
+TEST(HigherIndex, Radau3OnIndex3) {
+  expect_orders<Index3, Radau3>(64, {2.0, 2.0, 1.0});
+}
+TEST(HigherIndex, Radau5OnIndex3) {
+  expect_orders<Index3, Radau5>(16, {4.0, 3.0, 2.0});
+}
+
+/// Errors of variables of index 1 follow rtol. Those of index 2 and 3 count times h and h^2 in the error test: with h
+/// in proportion to rtol^(1/5), as for Radau IIA of order 5, they follow rtol^(4/5 - 1/5) and rtol^(4/5 - 2/5).
+template <class Model, template <class, class> class Method>
+void expect_accuracy() {
+  const LoadedKernel kernel = test::own_kernel<Model, Method>();
+  std::ifstream file(test::source_folder() + "/problems/" + Model::name + "/reference.json");
+  const auto reference = nlohmann::json::parse(file);
+  const auto exact = reference["values"].get<std::vector<double>>();
+  const auto scale = test::error_scales(Model::name, exact.size());
+  for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+    test::Ensemble ensemble = test::ensemble_at(kernel, rtol);
+    ensemble.t_end = reference["t_end"];
+    ensemble.repeat_defaults(1);
+    const test::Results result = ensemble.solve();
+    ASSERT_EQ(result.outcomes[0].status, Status::success) << status_name(result.outcomes[0].status) << " at " << rtol;
+    double largest[] = {0.0, 0.0, 0.0};
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      double& error = largest[System<Model>::index(static_cast<int>(i)) - 1];
+      error = std::max(error, std::abs(result.values[i] - exact[i]) / (scale[i] + std::abs(exact[i])));
+    }
+    const double powers[] = {1.0, 0.6, 0.4};
+    for (int k = 0; k < 3; ++k) EXPECT_LE(largest[k], 100.0 * std::pow(rtol, powers[k])) << "index " << k + 1;
+    const Counters& counters = result.outcomes[0].counters;
+    std::cout << Model::name << " " << kernel.kernel->method << " rtol " << rtol << ": errors " << largest[0] << " "
+              << largest[1] << " " << largest[2] << ", " << counters.steps << " steps, " << counters.rejected
+              << " rejected, " << counters.newton_failures << " Newton failures\n";
+  }
+}
+
+TEST(HigherIndexAccuracy, PendulumWithConstrainedVelocity) {
+  expect_accuracy<PendulumIndex2, Radau5>();
+  expect_accuracy<PendulumIndex2, Radau9>();
+}
+TEST(HigherIndexAccuracy, PendulumWithConstrainedPosition) {
+  expect_accuracy<PendulumIndex3, Radau5>();
+  expect_accuracy<PendulumIndex3, Radau9>();
+}
+TEST(HigherIndexAccuracy, PendulumStabilised) {
+  expect_accuracy<PendulumGgl, Radau5>();
+  expect_accuracy<PendulumGgl, Radau9>();
+}
+TEST(HigherIndexAccuracy, CircuitWithCapacitorAcrossTheSource) {
+  expect_accuracy<RlcIndex2, Radau5>();
+  expect_accuracy<RlcIndex2, Radau9>();
+}
+TEST(HigherIndexAccuracy, ReactorInEquilibrium) {
+  expect_accuracy<Cstr, Radau5>();
+  expect_accuracy<Cstr, Radau9>();
+}
+
+/// The status of a point of the pendulum with constrained position, released horizontally.
+InitialPoint<double> examine(double x, double u) {
+  using Pendulum3 = System<PendulumIndex3>;
+  double y[] = {x, 0.0, u, 0.0, 0.0};
+  double dy[5];
+  const double p[] = {9.81, 1.0, 0.0};
+  const Tolerances<5> tolerances{1e-6, {1e-6, 1e-6, 1e-6, 1e-6, 1e-6}};
+  InitialConditions<Pendulum3, double> conditions;
+  const auto point = conditions.solve(0.0, 1.0, y, dy, p, tolerances);
+  EXPECT_EQ(y[0], x) << "values are taken as they are";
+  EXPECT_EQ(dy[0], u);
+  EXPECT_EQ(dy[3], -9.81);
+  return point;
+}
+
+TEST(HigherIndexInitialConditions, MustMeetTheConstraintAndItsDerivative) {
+  EXPECT_TRUE(examine(1.0, 0.0).consistent);
+  EXPECT_FALSE(examine(1.001, 0.0).consistent) << "off the circle";
+  EXPECT_FALSE(examine(1.0, 0.01).consistent) << "leaving the circle";
+  EXPECT_FALSE(examine(1.001, 0.0).singular);
+}
+
+}  // namespace
+}  // namespace manyfold

@@ -1,0 +1,79 @@
+#pragma once
+// End-point errors of the built-in problems against their reference solutions.
+#include <gtest/gtest.h>
+
+#include "kernels/kernel.hpp"
+#include "problems/pendulum/pendulum.hpp"
+#include "problems/robertson/robertson.hpp"
+#include "problems/transistor_amplifier/transistor_amplifier.hpp"
+#include "tests/support/ensembles.hpp"
+#include "tests/support/error_scales.hpp"
+
+namespace manyfold::test {
+
+/// The defaults of a model, to be solved at `rtol`, absolute tolerances at the scales.
+inline Ensemble ensemble_at(const LoadedKernel& kernel, double rtol) {
+  Ensemble ensemble;
+  ensemble.loaded = &kernel;
+  ensemble.t_begin = kernel.model.t_begin;
+  ensemble.rtol = rtol;
+  for (const double scale : error_scales(kernel.model.name, ensemble.variable_count()))
+    ensemble.atol.push_back(rtol * scale);
+  return ensemble;
+}
+
+/// Solves the default instance at the tolerances, the loosest first, and expects the error at the end within
+/// `allowance` times rtol to the `power`, and smaller at the last than at the first.
+inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std::vector<double>& tolerances,
+                                           double allowance, double power = 1.0) {
+  const std::string& model = kernel.model.name;
+  std::ifstream file(source_folder() + "/problems/" + model + "/reference.json");
+  const auto reference = nlohmann::json::parse(file);
+  const auto exact = reference["values"].get<std::vector<double>>();
+  const auto scale = error_scales(model, exact.size());
+  std::vector<double> errors;
+  for (const double rtol : tolerances) {
+    Ensemble ensemble = ensemble_at(kernel, rtol);
+    ensemble.t_end = reference["t_end"];
+    ensemble.repeat_defaults(1);
+    const Results result = ensemble.solve();
+    ASSERT_TRUE(succeeded(result.outcomes[0].status)) << model << " " << kernel.kernel->method << ": "
+                                                      << status_name(result.outcomes[0].status) << " at rtol " << rtol;
+    double error = 0.0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      error = std::max(error, std::abs(result.values[i] - exact[i]) / (scale[i] + std::abs(exact[i])));
+    }
+    std::cout << model << " " << kernel.kernel->method << " rtol " << rtol << ": error/rtol " << error / rtol << ", "
+              << result.outcomes[0].counters.steps << " steps, " << result.outcomes[0].counters.rejected
+              << " rejected, " << result.outcomes[0].counters.newton_failures << " Newton failures, "
+              << result.outcomes[0].counters.residuals << " residuals\n";
+    EXPECT_LE(error, allowance * std::pow(rtol, power)) << model << " " << kernel.kernel->method << " at rtol " << rtol;
+    errors.push_back(error);
+  }
+  // Of neighbouring tolerances one may be lucky, when the error happens to change its sign there; not over all.
+  // A ball's flight is a parabola, which the methods follow exactly.
+  EXPECT_LT(errors.back(), std::max(errors.front(), 1e-11));
+}
+
+/// A kernel of the test program itself, in scalar lanes: no wait for a compiler.
+template <class Model, template <class, class> class Method>
+LoadedKernel own_kernel() {
+  LoadedKernel loaded;
+  loaded.kernel = &kernel<Model, Method, double>();
+  describe_model<Model>(loaded.model);
+  return loaded;
+}
+
+// 30 times what the tolerance asks for, and 300 for the pendulum, whose constraint drifts in the index-1 form: as for
+// the perturbed instances of all problems.
+template <template <class, class> class Method>
+void expect_accuracy(double power = 1.0, const std::vector<double>& tolerances = {1e-4, 1e-6}) {
+  const auto expect = [&](const LoadedKernel& kernel, double allowance) {
+    expect_error_follows_tolerance(kernel, tolerances, allowance, power);
+  };
+  expect(own_kernel<Robertson, Method>(), 30.0);
+  expect(own_kernel<TransistorAmplifier, Method>(), 30.0);
+  expect(own_kernel<Pendulum, Method>(), 300.0);
+}
+
+}  // namespace manyfold::test

@@ -219,8 +219,10 @@ class EventMonitor {
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
-        // Others that happen to be zero have still to cross.
-        const Real sided = select(value != Real(0.0), sign(value), came_from_[i]);
+        // Others that happen to be zero have still to cross; those that an action put there, from where it may leave
+        // as slowly as rounding, belong to the side on which they are seen next.
+        const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
+        const Real sided = select(value != Real(0.0), sign(value), at_zero);
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
         const Real end = direction_[i];
@@ -410,10 +412,12 @@ class EventMonitor {
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
         const Real right(double(part + 1) / parts - 1.0);
-        side = select(open & (side == Real(0.0)), sign(sample[part + 1].value[i]), side);
+        // Where it has just left the surface, a dip is an error of the polynomial.
+        const Mask leaves = open & (side == Real(0.0));
+        side = select(leaves, sign(sample[part + 1].value[i]), side);
         const Sides values = sides(sample, part, i, side);
         const Mask across = open & (values.end < Real(0.0));
-        const Mask dip = open & may_dip(values);
+        const Mask dip = open & !leaves & may_dip(values);
         if (!any(across | dip)) continue;
 
         Real lo = left;

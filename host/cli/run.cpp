@@ -21,8 +21,8 @@ void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void print_summary(const RunSummary& summary, const ChosenBackend& backend, const std::string& shape,
-                   const std::string& output) {
+void print_summary(const RunSummary& summary, const std::vector<EventDescription>& events, const ChosenBackend& backend,
+                   const std::string& shape, const std::string& output) {
   const auto total = static_cast<double>(summary.instances);
   std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
                            summary.wall_seconds, total / summary.wall_seconds, summary.threads);
@@ -36,19 +36,36 @@ void print_summary(const RunSummary& summary, const ChosenBackend& backend, cons
       "steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
       static_cast<double>(summary.totals.steps) / total, static_cast<double>(summary.totals.rejected) / total,
       static_cast<double>(summary.totals.newton_iterations) / total, 100.0 * summary.lane_utilisation);
+  if (!events.empty()) {
+    std::cout << fmt::format("events per instance {:.1f}\n", static_cast<double>(summary.totals.events) / total);
+  }
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const EventSummary& event = summary.events[i];
+    std::cout << fmt::format(
+        "  {:>10}  {}{}\n", event.instances, events[i].name,
+        event.instances == 0 ? "" : fmt::format(": first from t = {:.6g} to {:.6g}", event.earliest, event.latest));
+  }
   std::cout << fmt::format("backend: {}{}{}\n", backend.name,
                            backend.reason.empty() ? "" : fmt::format(" (auto: {})", backend.reason),
                            shape.empty() ? "" : ", " + shape);
   std::cout << fmt::format("result: {}\n", output);
 }
 
-nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string& model, const std::string& method,
+nlohmann::ordered_json summary_json(const RunSummary& summary, const ModelDescription& model, const std::string& method,
                                     const ChosenBackend& backend, const std::string& shape, const std::string& output) {
   nlohmann::ordered_json by_status = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
     if (summary.by_status[i] > 0) by_status[std::string(status_names[i])] = summary.by_status[i];
   }
-  return {{"model", model},
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < model.events.size(); ++i) {
+    const EventSummary& event = summary.events[i];
+    events.push_back({{"name", model.events[i].name}, {"instances", event.instances}});
+    if (event.instances == 0) continue;
+    events.back()["earliest"] = event.earliest;
+    events.back()["latest"] = event.latest;
+  }
+  return {{"model", model.name},
           {"instances", summary.instances},
           {"by_status", by_status},
           {"wall_seconds", summary.wall_seconds},
@@ -64,6 +81,7 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const std::string
           {"output", output},
           {"steps_total", summary.totals.steps},
           {"stats", counters_json(summary.totals)},
+          {"events", events},
           {"interrupted", summary.interrupted}};
 }
 
@@ -135,11 +153,10 @@ int run(const RunArguments& arguments) {
   bar.clear();
 
   if (arguments.json) {
-    std::cout
-        << summary_json(summary, loaded.model.name, loaded.kernel->method, backend, shape, output.string()).dump(2)
-        << std::endl;
+    std::cout << summary_json(summary, loaded.model, loaded.kernel->method, backend, shape, output.string()).dump(2)
+              << std::endl;
   } else {
-    print_summary(summary, backend, shape, output.string());
+    print_summary(summary, loaded.model.events, backend, shape, output.string());
   }
   if (summary.interrupted) return interrupted;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

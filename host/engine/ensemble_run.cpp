@@ -86,6 +86,7 @@ class WorkQueue {
         changed_.notify_all();
       }
       for (const InstanceOutcome& outcome : done->chunk.outcomes) add(outcome, summary);
+      add_first_times(done->chunk.first_event_times, summary.events);
       sink.write(done->chunk);
     }
   }
@@ -191,6 +192,17 @@ class WorkQueue {
     summary.totals.events += outcome.counters.events;
   }
 
+  /// `times` [instances][events]
+  static void add_first_times(const std::vector<double>& times, std::vector<EventSummary>& events) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (std::isnan(times[i])) continue;
+      EventSummary& event = events[i % events.size()];
+      ++event.instances;
+      event.earliest = std::min(event.earliest, times[i]);
+      event.latest = std::max(event.latest, times[i]);
+    }
+  }
+
   const EnsembleRun& run_;
   const std::int64_t chunk_size_;
   const std::size_t most_open_;
@@ -284,6 +296,7 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   RunSummary summary;
+  summary.events.resize(static_cast<std::size_t>(run.event_count));
   summary.instances = run.instances;
   summary.threads = run.device != nullptr     ? run.device->workers()
                     : run.options.threads > 0 ? run.options.threads

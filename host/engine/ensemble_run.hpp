@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include <manyfold/options.hpp>
@@ -49,10 +50,18 @@ struct EnsembleRun {
   std::function<void(const Progress&)> progress;  ///< from the calling thread
 };
 
+/// How the instances of a run fared with one event of the model.
+struct EventSummary {
+  std::int64_t instances = 0;                                 ///< in which it occurred
+  double earliest = std::numeric_limits<double>::infinity();  ///< of its first times; infinite: it never occurred
+  double latest = -std::numeric_limits<double>::infinity();
+};
+
 struct RunSummary {
   std::int64_t instances = 0;
   std::array<std::int64_t, status_count> by_status{};
   Counters totals;
+  std::vector<EventSummary> events;  ///< [events of the model]
   double wall_seconds = 0.0;
   double lane_utilisation = 0.0;    ///< step attempts of live lanes / of all lanes
   double newton_utilisation = 0.0;  ///< Newton iterations needed / carried out by all lanes

@@ -28,6 +28,7 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t elements_per_chunk = 65536;
+constexpr std::size_t event_bins = 50;  // of the histogram of first times
 
 // HDF5 closes what is open when the process exits. A file whose close failed because the disk is full is half freed
 // then, and HDF5 (1.10) crashes; so it is told not to, before its first use, which is when it asks. All files are
@@ -201,7 +202,8 @@ class ResultFile::Writer {
     require(chunk.values.size(), count * times_ * saved_, "values");
     if (!parameters_.empty()) require(chunk.parameters.size(), count * settings_.model.parameters.size(), "parameters");
     if (!initial_.empty()) require(chunk.initial.size(), count * settings_.model.variables.size(), "initial");
-    if (t_begin_ >= 0 || t_end_ >= 0) require(chunk.t_span.size(), count * 2, "t_span");
+    if (t_begin_ >= 0 || t_end_ >= 0 || !settings_.model.events.empty())
+      require(chunk.t_span.size(), count * 2, "t_span");
     if (times_vary()) require(chunk.times.size(), count * times_, "times");
     const std::size_t kinds = settings_.model.events.size();
     if (kinds == 0) return;
@@ -436,6 +438,9 @@ class ResultFile::Writer {
 
     events_not_logged_ = define_variable("events_not_logged", NC_INT64, {instance_dimension_}, "1",
                                          "events of the instance that did not fit its log");
+    last_event_ = define_variable("event_last", NC_SHORT, {instance_dimension_}, "",
+                                  "the event that occurred last, which of an event storm is the one; -1: none");
+    name_kinds(last_event_);
     event_kind_ = define_variable("event_kind", NC_SHORT, {event_kind_dimension_}, "", "events of the model");
     name_kinds(event_kind_);
     for (const EventDescription& event : model.events) {
@@ -451,6 +456,14 @@ class ResultFile::Writer {
           define_variable("event_first_time_quantile", NC_DOUBLE, {event_kind_dimension_, quantile_dimension_},
                           model.time_unit, "quantiles of the first event's time over the instances where it occurs");
     }
+    int bin_dimension = -1;
+    int edge_dimension = -1;
+    check(nc_def_dim(file_, "event_bin", event_bins, &bin_dimension), "defined");
+    check(nc_def_dim(file_, "event_bin_edge", event_bins + 1, &edge_dimension), "defined");
+    event_bin_edge_ = define_variable("event_bin_edge", NC_DOUBLE, {edge_dimension}, model.time_unit,
+                                      "edges of the bins of first times; a bin includes its later edge");
+    event_histogram_ = define_variable("event_first_time_histogram", NC_INT64, {event_kind_dimension_, bin_dimension},
+                                       "1", "instances whose first event falls in the bin");
     occurred_.assign(model.events.size() * times_, 0);
     known_.assign(model.events.size() * times_, 0);
   }
@@ -572,6 +585,11 @@ class ResultFile::Writer {
     for (std::size_t k = 0; k < kinds; ++k) {
       write_column(chunk, first_event_times_[k], [&](std::size_t i) { return chunk.first_event_times[i * kinds + k]; });
     }
+    write_column(chunk, last_event_, [&](std::size_t i) { return static_cast<double>(chunk.outcomes[i].last_event); });
+    for (std::size_t i = 0; i < rows; ++i) {
+      earliest_ = std::min({earliest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
+      latest_ = std::max({latest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
+    }
     count_occurrences(chunk);
     if (instances.empty()) return;
     const std::size_t count = instances.size();
@@ -610,16 +628,28 @@ class ResultFile::Writer {
       probability[k] = known_[k] > 0 ? static_cast<double>(occurred_[k]) / static_cast<double>(known_[k]) : nan;
     }
     check(nc_put_var_double(file_, event_probability_, probability.data()), "written");
-    if (probabilities_.empty()) return;
+    std::vector<double> edges;
+    for (std::size_t k = 0; k <= event_bins; ++k) {
+      edges.push_back(std::lerp(earliest_, latest_, static_cast<double>(k) / static_cast<double>(event_bins)));
+    }
+    check(nc_put_var_double(file_, event_bin_edge_, edges.data()), "written");
+    std::vector<long long> histogram;
     std::vector<double> quantiles;
     std::vector<double> times(static_cast<std::size_t>(settings_.instances));
     for (const int id : first_event_times_) {
       times.resize(static_cast<std::size_t>(settings_.instances));
       check(nc_get_var_double(file_, id, times.data()), "read");
       std::erase_if(times, [](double time) { return std::isnan(time); });
+      std::vector<long long> bins(event_bins);
+      for (const double time : times) {
+        const auto beyond = std::lower_bound(edges.begin() + 1, edges.end() - 1, time);
+        ++bins[static_cast<std::size_t>(beyond - edges.begin() - 1)];
+      }
+      histogram.insert(histogram.end(), bins.begin(), bins.end());
       for (const double level : probabilities_) quantiles.push_back(select_quantile(times, level));
     }
-    check(nc_put_var_double(file_, event_quantile_, quantiles.data()), "written");
+    check(nc_put_var_longlong(file_, event_histogram_, histogram.data()), "written");
+    if (!probabilities_.empty()) check(nc_put_var_double(file_, event_quantile_, quantiles.data()), "written");
   }
 
   // What a kill leaves behind is at most some seconds old.
@@ -701,6 +731,11 @@ class ResultFile::Writer {
   int event_probability_ = -1;
   int event_quantile_ = -1;
   int events_not_logged_ = -1;
+  int last_event_ = -1;
+  int event_bin_edge_ = -1;
+  int event_histogram_ = -1;
+  double earliest_ = std::numeric_limits<double>::infinity();  // ends of the time spans of all instances
+  double latest_ = -std::numeric_limits<double>::infinity();
   std::vector<int> event_values_;       // before and after, of each saved variable and discrete number
   std::vector<int> first_event_times_;  // one per event of the model
   std::size_t events_ = 0;              // entries written

@@ -98,6 +98,22 @@ TEST_F(Command, SolveListsTheEvents) {
   const auto ended = json::parse(call("solve overflow_tank --json").out);
   EXPECT_EQ(ended["status"], "terminated_by_event");
 
+  const Outcome described = call("describe bouncing_ball");
+  EXPECT_NE(described.out.find("bounce"), std::string::npos);
+  EXPECT_NE(described.out.find("downwards"), std::string::npos);
+
+  std::ofstream(folder_ / "balls.toml")
+      << "model = \"bouncing_ball\"\nt_span = [0.0, 1.5]\n[ensemble]\ninstances = 10\n[output]\nfile = \"balls.nc\"\n"
+         "times = \"end\"\n[parameters]\nheight = { distribution = \"uniform\", min = 0.5, max = 1.5 }\n";
+  const Outcome ran = call("run balls.toml");
+  EXPECT_NE(ran.out.find("10  bounce: first from t = "), std::string::npos) << ran.out;
+  const auto summary = json::parse(call("run balls.toml --json").out);
+  EXPECT_EQ(summary["events"][0]["name"], "bounce");
+  EXPECT_EQ(summary["events"][0]["instances"], 10);
+  // A ball at 0.5 m falls 0.4 m in at least sqrt(2 0.4 / 10) s.
+  EXPECT_GE(summary["events"][0]["earliest"].get<double>(), std::sqrt(0.08) - 1e-9);
+  EXPECT_LE(summary["events"][0]["latest"].get<double>(), std::sqrt(0.28) + 1e-9);
+
   const Outcome storm = call("solve bouncing_ball --set rest_speed=0 --t-end 9");
   EXPECT_EQ(storm.code, 3);
   EXPECT_NE(storm.err.find("event_storm at t = 8.06"), std::string::npos) << storm.err;

@@ -215,6 +215,24 @@ TEST(Events, HysteresisKeepsARelayFromChattering) {
   }
 }
 
+TEST(Events, AModeOfItsOwnSlidesAlongASurfaceThatAttracts) {
+  const test::Ensemble sliding = one(kernel("sliding"));
+  const test::Results results = sliding.solve();
+  EXPECT_EQ(results.outcomes[0].status, Status::success);
+  // It meets the surface where 0.1 + 1.5 (1 - cos t) = t, leaves where 1.5 sin t = 1, meets it again where 1.5 (cos t_2
+  // - cos t) = t - t_2, and leaves downwards half a period after it left upwards.
+  const double t_2 = std::asin(2.0 / 3.0);
+  const std::vector<std::pair<int, double>> expected = {
+      {0, 0.10888282039520993}, {1, t_2}, {0, 3.3231163036778026}, {2, t_2 + std::numbers::pi}};
+  ASSERT_EQ(results.events[0].size(), expected.size());
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_EQ(results.events[0][k].event, expected[k].first) << k;
+    EXPECT_NEAR(results.events[0][k].time, expected[k].second, 30.0 * sliding.rtol) << k;
+  }
+  const double exact = 1.5 * (std::cos(t_2 + std::numbers::pi) - std::cos(6.0)) + 6.0 - t_2 - std::numbers::pi;
+  EXPECT_NEAR(results.values[0], exact, 30.0 * sliding.rtol);
+}
+
 TEST(Events, AnActionThatEndsOnTheRootDoesNotTriggerItAgain) {
   test::Ensemble hopper = one(kernel("hopper"));
   hopper.t_end = 101.0;

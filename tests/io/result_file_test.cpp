@@ -389,6 +389,7 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
       result.outcomes[at].status = Status::success;
       result.outcomes[at].t_reached = 4.0;
       result.outcomes[at].counters.events = i;
+      result.outcomes[at].last_event = i == 0 ? -1 : i == 3 ? 1 : 0;
       result.events[2 * at] = {1.0 + static_cast<double>(i), 0, 1};
       result.events[2 * at + 1] = {2.0 + static_cast<double>(i), i == 3 ? 1 : 0, -1};
       // flow, level, mode before and after, twice
@@ -422,6 +423,15 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
   EXPECT_EQ(probability[5], 0.25);
   EXPECT_EQ(reader.values("event_first_time_quantile"), (std::vector<double>{3.0, 5.0}));
   EXPECT_EQ(reader.values("event_first_time_fills_up").at(2), 3.0);
+  // Fifty bins of 0.14 from 0 to 7, the last end of a span: 2, 3 and 4 lie in the bins 14, 21 and 28, 5 in bin 35.
+  EXPECT_EQ(reader.values("event_bin_edge").back(), 7.0);
+  const auto histogram = reader.values("event_first_time_histogram");
+  ASSERT_EQ(histogram.size(), 100U);
+  for (std::size_t bin = 0; bin < 100; ++bin) {
+    const bool occurs = bin == 14 || bin == 21 || bin == 28 || bin == 50 + 35;
+    EXPECT_EQ(histogram[bin], occurs ? 1.0 : 0.0) << bin;
+  }
+  EXPECT_EQ(reader.values("event_last"), (std::vector<double>{-1, 0, 0, 1}));
 }
 
 }  // namespace

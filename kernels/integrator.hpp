@@ -322,7 +322,7 @@ class Integrator {
     typename State::Path path;
   };
   MANYFOLD_INLINE Before before() const {
-    Before result;
+    Before result{};
     if constexpr (System::has_events) {
       for (int i = 0; i < n; ++i) {
         result.y[i] = state_.y[i];

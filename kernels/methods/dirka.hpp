@@ -283,8 +283,8 @@ class Cameron {
     });
 
     // y^(p+1), its distances from y^(p) and of the orders below and above.
-    const Real weights_above = p + Real(1.0);
-    for_each_index<n>([&](auto k) { end_[k] = combination(weights_above, k); });
+    const Real order = p + Real(1.0);
+    for_each_index<n>([&](auto k) { end_[k] = combination(order, k); });
     error_ = distance(p, state);
     error_lower_ = distance(p - Real(1.0), state);
     error_higher_ = distance(p + Real(1.0), state);

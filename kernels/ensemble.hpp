@@ -51,8 +51,8 @@ class LaneDriver {
   static constexpr int width = lane_width<Real>;
 
   MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
-                             typename Method::Fallback& fallback)
-      : saved_(saved), supply_(supply), integrator_(options, fallback, supply.team()) {}
+                             typename Method::Workspace& workspace)
+      : saved_(saved), supply_(supply), integrator_(options, workspace, supply.team()) {}
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {

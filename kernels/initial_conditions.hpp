@@ -29,10 +29,10 @@ class InitialConditions {
                                            Real (&dy)[n], const Real (&p)[System::constants_size],
                                            const Tolerances<n>& tolerances) {
     InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(0.0)};
-    typename SearchFactors::Fallback search_fallback;
-    typename EulerFactors::Fallback euler_fallback;
-    search_factors_.use(search_fallback);
-    euler_factors_.use(euler_fallback);
+    typename SearchFactors::Workspace search_workspace;
+    typename EulerFactors::Workspace euler_workspace;
+    search_factors_.use(search_workspace);
+    euler_factors_.use(euler_workspace);
     Real weight[n];
     error_weights(tolerances, y, weight);
     for (int i = 0; i < n; ++i) dy[i] = Real(0.0);

@@ -65,9 +65,9 @@ const Kernel& kernel() {
         // On the heap: the state of a pack of large systems does not fit a thread's stack.
         const auto settings = integrator_options<Stepper>(options);
         const auto supply = std::make_unique<PackSupply<Stepper>>(settings, feed);
-        const auto fallback = std::make_unique<typename Stepper::Fallback>();
+        const auto workspace = std::make_unique<typename Stepper::Workspace>();
         const auto driver =
-            std::make_unique<LaneDriver<Stepper, PackSupply<Stepper>>>(settings, options.saved, *supply, *fallback);
+            std::make_unique<LaneDriver<Stepper, PackSupply<Stepper>>>(settings, options.saved, *supply, *workspace);
         driver->run(utilisation);
       },
   };

@@ -88,11 +88,11 @@ MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i) {
 
 /// Integrates instances, one after another, until the queue is empty; a team's threads call this together.
 template <class Method>
-MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, typename Method::Fallback& fallback,
+MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, typename Method::Workspace& workspace,
                                          const TeamOf<typename Method::System>& team, Utilisation& utilisation) {
   const auto& options = *static_cast<const IntegratorOptions<Method::n>*>(batch.options);
   BatchSupply<Method> supply(batch, team);
-  LaneDriver<Method, BatchSupply<Method>> driver(options, batch.saved, supply, fallback);
+  LaneDriver<Method, BatchSupply<Method>> driver(options, batch.saved, supply, workspace);
   driver.run(utilisation);
 }
 
@@ -109,7 +109,7 @@ MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_force
           block_size,
           block_size_forced,
           team_size,
-          team_size > 1 ? static_cast<int>(sizeof(typename Method::Fallback)) : 0};
+          team_size > 1 ? static_cast<int>(sizeof(typename Method::Workspace)) : 0};
 }
 
 }  // namespace manyfold

@@ -82,11 +82,11 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
   using Team = TeamOf<typename Method::System>;
   Utilisation mine;
   if constexpr (Team::size == 1) {
-    typename Method::Fallback in_thread;
+    typename Method::Workspace in_thread;
     integrate_instances<Method>(batch, in_thread, Team(), mine);
   } else {
     extern __shared__ double shared_memory[];
-    auto* in_shared = reinterpret_cast<typename Method::Fallback*>(shared_memory) + threadIdx.x / Team::size;
+    auto* in_shared = reinterpret_cast<typename Method::Workspace*>(shared_memory) + threadIdx.x / Team::size;
     integrate_instances<Method>(batch, *in_shared, Team(), mine);
     if (!leads(Team())) mine = {};
   }

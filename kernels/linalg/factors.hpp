@@ -31,10 +31,10 @@ class Factors {
 
   /// Room for the factors of lanes that need row exchanges, apart from the rest: on a GPU it stays in memory while the
   /// factors proper are in registers.
-  using Fallback = PivotedLU<Stored, n>;
+  using Workspace = PivotedLU<Stored, n>;
 
-  /// To be called before all else; `fallback` must outlive this object.
-  MANYFOLD_INLINE void use(Fallback& fallback, const OneThread& = {}) { pivoted_ = &fallback; }
+  /// To be called before all else; `workspace` must outlive this object.
+  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { pivoted_ = &workspace; }
 
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
@@ -119,7 +119,7 @@ class Factors {
 
   using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
   Sparse sparse_;
-  Fallback* pivoted_ = nullptr;
+  Workspace* pivoted_ = nullptr;
   Mask exchanged_ = Mask(false);
 };
 
@@ -132,10 +132,10 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
   using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
   using Stored = typename Storage::type;
   using LU = TeamLU<Stored, n, Team>;
-  using Fallback = typename LU::Workspace;
+  using Workspace = typename LU::Workspace;
   static constexpr long work = static_cast<long>(n) * n * n / (3 * Team::size) + 1;
 
-  MANYFOLD_INLINE void use(Fallback& workspace, const Team& team) { lu_.use(workspace, team); }
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { lu_.use(workspace, team); }
 
   template <bool keep_others>
   MANYFOLD_INLINE bool factor(bool mask, auto&& entry) {

@@ -114,9 +114,9 @@ class Bdf {
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;
-  struct Fallback {
+  struct Workspace {
     typename Matrices::Workspace matrices;
-    typename RealFactors::Fallback factors;
+    typename RealFactors::Workspace factors;
   };
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
@@ -125,9 +125,9 @@ class Bdf {
     return max(0.33, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    matrices_.use(fallback.matrices, team);
-    factors_.use(fallback.factors, team);
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    matrices_.use(workspace.matrices, team);
+    factors_.use(workspace.factors, team);
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose matrix must be new.

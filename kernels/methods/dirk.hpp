@@ -30,9 +30,9 @@ class DiagonallyImplicit {
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;
-  struct Fallback {
+  struct Workspace {
     typename Matrices::Workspace matrices;
-    typename RealFactors::Fallback factors;
+    typename RealFactors::Workspace factors;
   };
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
@@ -43,9 +43,9 @@ class DiagonallyImplicit {
     return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    matrices_.use(fallback.matrices, team);
-    factors_.use(fallback.factors, team);
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    matrices_.use(workspace.matrices, team);
+    factors_.use(workspace.factors, team);
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).

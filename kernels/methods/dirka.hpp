@@ -151,10 +151,10 @@ class Cameron {
   using TrimmingStructure = cameron::TrimmingStructure<System>;
   using TrimmingFactors = Factors<Real, TrimmingStructure>;
   using Team = TeamOf<System>;
-  struct Fallback {
+  struct Workspace {
     typename Matrices::Workspace matrices;
-    typename StageFactors::Fallback stage;
-    typename TrimmingFactors::Fallback trimming;
+    typename StageFactors::Workspace stage;
+    typename TrimmingFactors::Workspace trimming;
   };
 
   struct Path : DensePolynomial<Real, n, cameron::degree> {
@@ -183,10 +183,10 @@ class Cameron {
     return max(1.0, 4500.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    matrices_.use(fallback.matrices, team);
-    stage_factors_.use(fallback.stage, team);
-    trimming_factors_.use(fallback.trimming, team);
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    matrices_.use(workspace.matrices, team);
+    stage_factors_.use(workspace.stage, team);
+    trimming_factors_.use(workspace.trimming, team);
   }
 
   /// The order to begin with goes to the state; returns the length of the first step, (4.5), of at most |h|.

@@ -88,9 +88,9 @@ class ExplicitRungeKutta {
   static constexpr int most_newton_iterations = 7;
   using Matrices = Linearisation<System, Real>;
   using Team = TeamOf<System>;
-  struct Fallback {
+  struct Workspace {
     typename Matrices::Workspace matrices;
-    typename DerivativeFactors::Fallback factors;
+    typename DerivativeFactors::Workspace factors;
   };
   static constexpr bool keeps = false;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
@@ -102,9 +102,9 @@ class ExplicitRungeKutta {
     return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    matrices_.use(fallback.matrices, team);
-    factors_.use(fallback.factors, team);
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    matrices_.use(workspace.matrices, team);
+    factors_.use(workspace.factors, team);
   }
 
   /// Tries the step t ... t + h in the lanes of `live`.

@@ -122,10 +122,10 @@ class Collocation {
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
   using Team = TeamOf<System>;
-  struct Fallback {
+  struct Workspace {
     typename Matrices::Workspace matrices;
-    typename RealFactors::Fallback real;
-    typename ComplexFactors::Fallback complex[pairs > 0 ? pairs : 1];
+    typename RealFactors::Workspace real;
+    typename ComplexFactors::Workspace complex[pairs > 0 ? pairs : 1];
   };
   static constexpr bool keeps = Matrices::template keeps<RealFactors>;
 
@@ -147,10 +147,10 @@ class Collocation {
     return max(tolerance, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    matrices_.use(fallback.matrices, team);
-    real_factors_.use(fallback.real, team);
-    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(fallback.complex[pair], team); });
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    matrices_.use(workspace.matrices, team);
+    real_factors_.use(workspace.real, team);
+    static_for<pairs>([&](auto pair) { complex_factors_[pair].use(workspace.complex[pair], team); });
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).

@@ -58,18 +58,18 @@ class Rosenbrock {
   using Matrices = Linearisation<System, Real>;
   using StageFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;
-  struct Fallback {
+  struct Workspace {
     typename Matrices::Workspace matrices;
-    typename StageFactors::Fallback factors;
+    typename StageFactors::Workspace factors;
   };
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// There is no iteration to stop.
   static MANYFOLD_INLINE double newton_tolerance(double /*internal_rtol*/) { return 1.0; }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    matrices_.use(fallback.matrices, team);
-    factors_.use(fallback.factors, team);
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    matrices_.use(workspace.matrices, team);
+    factors_.use(workspace.factors, team);
   }
 
   /// Tries the step t ... t + h in the lanes of `live`.

@@ -55,10 +55,10 @@ class VariableRadau {
   };
   using State = LaneState<System, Real, Path>;
   using Team = TeamOf<System>;
-  struct Fallback {
-    typename Order5::Fallback order5;
-    typename Order9::Fallback order9;
-    typename Order13::Fallback order13;
+  struct Workspace {
+    typename Order5::Workspace order5;
+    typename Order9::Workspace order9;
+    typename Order13::Workspace order13;
   };
 
   /// One for all orders: their estimates are weaker than their errors by more than the power that is taken of rtol.
@@ -68,10 +68,10 @@ class VariableRadau {
     return Order13::newton_tolerance(internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Fallback& fallback, const Team& team) {
-    order5_.use(fallback.order5, team);
-    order9_.use(fallback.order9, team);
-    order13_.use(fallback.order13, team);
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
+    order5_.use(workspace.order5, team);
+    order9_.use(workspace.order9, team);
+    order13_.use(workspace.order13, team);
   }
 
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.

@@ -157,7 +157,7 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   if (teams()) {
     return [=] {
       const int count = std::min(threads, concurrent) / Team::size;
-      std::vector<typename TeamMethod::Fallback> shared(static_cast<std::size_t>(count));
+      std::vector<typename TeamMethod::Workspace> shared(static_cast<std::size_t>(count));
       manyfold::test::run_teams<Team::size>(count, [&](int k, const Team& team) {
         manyfold::Utilisation mine;
         manyfold::integrate_instances<TeamMethod>(batch, shared[static_cast<std::size_t>(k)], team, mine);
@@ -170,8 +170,8 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
     for (int k = 0; k < std::min(threads, concurrent); ++k) {
       workers.emplace_back([&batch] {
         manyfold::Utilisation mine;
-        typename Method::Fallback fallback;
-        manyfold::integrate_instances<Method>(batch, fallback, {}, mine);
+        typename Method::Workspace workspace;
+        manyfold::integrate_instances<Method>(batch, workspace, {}, mine);
         add_utilisation(*batch.utilisation, mine);
       });
     }
@@ -181,7 +181,7 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
 template <class Problem>
 CUmod_st* module_of() {
   static CUmod_st module = {Problem::name,
-                            sizeof(typename TeamMethodFor<Problem>::Fallback),
+                            sizeof(typename TeamMethodFor<Problem>::Workspace),
                             {{&module, "manyfold_layout", &kernel_task<Problem>},
                              {&module, "manyfold_prepare", &kernel_task<Problem>},
                              {&module, "manyfold_initialize", &kernel_task<Problem>},

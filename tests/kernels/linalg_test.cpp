@@ -66,9 +66,9 @@ struct Parts<Complex<double>> {
 
 /// Factors with room for row exchanges.
 template <class Factorisation>
-struct WithFallback : Factorisation {
-  WithFallback() { Factorisation::use(fallback); }
-  typename Factorisation::Fallback fallback;
+struct WithWorkspace : Factorisation {
+  WithWorkspace() { Factorisation::use(workspace); }
+  typename Factorisation::Workspace workspace;
 };
 
 /// ||A x - b|| for random entries and right-hand side.
@@ -90,7 +90,7 @@ void expect_solves(double scale_of_diagonal) {
       if (entries.row[k] == entries.column[k]) a[k] = a[k] * Number(scale_of_diagonal);
     }
     for (int i = 0; i < n; ++i) x[i] = b[i] = Parts<Number>::make(random(), random());
-    WithFallback<Factors<Number, Structure>> factors;
+    WithWorkspace<Factors<Number, Structure>> factors;
     ASSERT_TRUE(factors.template factor<false>(true, [&](int k) { return a[k]; }));
     factors.solve(x);
     Number r[n];
@@ -121,9 +121,9 @@ TEST(Factors, ExchangeRowsWhereAFixedPivotIsTiny) {
 }
 
 TEST(Factors, ReportSingularMatrices) {
-  WithFallback<Factors<double, Full>> factors;
+  WithWorkspace<Factors<double, Full>> factors;
   EXPECT_FALSE(factors.factor<false>(true, [](int) { return 1.0; })) << "all entries one: rank 1";
-  WithFallback<Factors<double, Deficient>> deficient;
+  WithWorkspace<Factors<double, Deficient>> deficient;
   EXPECT_FALSE(deficient.factor<false>(true, [](int k) { return 1.0 + k * k; })) << "no entries in a row";
 }
 
@@ -141,12 +141,12 @@ TEST(Factors, EachLaneOfAPackHasPivotsOfItsOwn) {
     for (int lane = 0; lane < Pack::width; ++lane) LaneTraits<Pack>::set(result, lane, value(lane, k));
     return result;
   };
-  WithFallback<Factors<Pack, Full>> factors;
+  WithWorkspace<Factors<Pack, Full>> factors;
   EXPECT_TRUE(all(factors.factor<false>(PackMask(true), entry)));
   Pack b[n] = {Pack(1.0), Pack(2.0), Pack(3.0), Pack(4.0)};
   factors.solve(b);
   for (int lane = 0; lane < Pack::width; ++lane) {
-    WithFallback<Factors<double, Full>> alone;
+    WithWorkspace<Factors<double, Full>> alone;
     ASSERT_TRUE(alone.factor<false>(true, [&](int k) { return value(lane, k); }));
     double x[n] = {1.0, 2.0, 3.0, 4.0};
     alone.solve(x);

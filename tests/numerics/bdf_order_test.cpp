@@ -58,8 +58,8 @@ Errors integrate(Steps steps, int order, int count) {
   const double h = 1.0 / count;
   Method::State state = exact_past(steps, order, h, 0.5, -1);
   Method method;
-  Method::Fallback fallback;
-  method.use(fallback, {});
+  Method::Workspace workspace;
+  method.use(workspace, {});
   WorkCounters<double> work{};
   Errors errors{};
   double exact[n];
@@ -106,8 +106,8 @@ TEST(BdfEstimate, FollowsTheOrderPlusOne) {
       const auto estimate = [&](double h) {
         Method::State state = exact_past(steps, order, h, 0.5, -1);
         Method method;
-        Method::Fallback fallback;
-        method.use(fallback, {});
+        Method::Workspace workspace;
+        method.use(workspace, {});
         WorkCounters<double> work{};
         return method.attempt(true, true, false, state, step_length(steps, h, 0), {1e-13, 50}, work).error;
       };

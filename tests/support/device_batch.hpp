@@ -83,7 +83,7 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   batch.cancelled = &stop;
   for (int i = 0; i < batch.count; ++i) initialize_instance<Method>(batch, i);
   std::vector<Utilisation> used(static_cast<std::size_t>(threads));
-  std::vector<typename Method::Fallback> workspaces(static_cast<std::size_t>(threads));
+  std::vector<typename Method::Workspace> workspaces(static_cast<std::size_t>(threads));
   if constexpr (Team::size > 1) {
     run_teams<Team::size>(threads, [&](int k, const Team& team) {
       Utilisation mine;

@@ -134,8 +134,8 @@ double estimate_of_a_step(double h) {
   state.contraction = 1.0;
   state.path.start(true, h, state.dy);
   Stepper method;
-  typename Stepper::Fallback fallback;
-  method.use(fallback, {});
+  typename Stepper::Workspace workspace;
+  method.use(workspace, {});
   WorkCounters<double> work{};
   const NewtonControl control{1e-13, 50};
   const auto attempt = method.attempt(true, true, false, state, h, control, work);

@@ -10,6 +10,7 @@
 #include "kernels/methods/variable_radau.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/bouncing_ball_track/bouncing_ball_track.hpp"
+#include "problems/bouncing_ball_track_index2/bouncing_ball_track_index2.hpp"
 #include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/das2/das2.hpp"
@@ -50,8 +51,9 @@ MethodDescription describe_method(const char* template_name) {
 const std::vector<ModelDescription>& builtin_models() {
   static const auto models =
       describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall,
-                   BouncingBallTrack, Das2, Thermostat, OverflowTank, StickSlip, Rectifier, VanDerPol,
-                   Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2, Cstr>();
+                   BouncingBallTrack, BouncingBallTrackIndex2, Das2, Thermostat, OverflowTank, StickSlip, Rectifier,
+                   VanDerPol, Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2,
+                   Cstr>();
   return models;
 }
 

@@ -161,5 +161,11 @@ INSTANTIATE_TEST_SUITE_P(Problems, Switching,
                                           testing::Values("radau5", "esdirk54")),
                          [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
 
+// Radau IIA keeps its order in the velocities of index-2 systems.
+INSTANTIATE_TEST_SUITE_P(HigherIndex, Switching,
+                         testing::Values(std::tuple{"bouncing_ball_track_index2", "radau5"},
+                                         std::tuple{"bouncing_ball_track_index2", "radau9"}),
+                         [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param); });
+
 }  // namespace
 }  // namespace manyfold

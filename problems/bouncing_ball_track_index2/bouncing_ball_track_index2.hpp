@@ -1,6 +1,6 @@
 #pragma once
-// The ball of `bouncing_ball_track` with the track as a constraint on its velocity: index 2. The force of the track jumps
-// with the velocity, so the action sets it too: systems of higher index start from the values they are given.
+// The ball of `bouncing_ball_track` with the track as a constraint on its velocity: index 2. The force of the track
+// jumps with the velocity, so the action sets it too: systems of higher index start from the values they are given.
 #include <manyfold/model.hpp>
 
 struct BouncingBallTrackIndex2 {
@@ -12,7 +12,11 @@ struct BouncingBallTrackIndex2 {
       {.name = "z", .unit = "m", .description = "height over the centre of the track"},
       {.name = "u", .unit = "m s-1", .description = "horizontal velocity"},
       {.name = "w", .unit = "m s-1", .description = "vertical velocity"},
-      {.name = "lambda", .unit = "s-2", .description = "force of the track per mass and radius", .algebraic = true, .index = 2}};
+      {.name = "lambda",
+       .unit = "s-2",
+       .description = "force of the track per mass and radius",
+       .algebraic = true,
+       .index = 2}};
   enum Constants { g, L, angle, restitution, rest_speed, moving };
   static constexpr manyfold::Parameter parameters[] = {
       {.name = "g", .unit = "m s-2", .description = "gravity", .value = 9.81},

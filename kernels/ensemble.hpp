@@ -33,9 +33,7 @@ struct ReadyInstance {
 };
 
 /// A `Supply` is where instances come from and outcomes go:
-///   ReadyInstance<Method> next(bool wait)   the next instance; with `wait`, none means that there are no more,
-///   without,
-///                                           that there are none at the moment
+///   ReadyInstance<Method> next(bool wait)   the next instance; none: there are no more or, without `wait`, none yet
 ///   void store(assignment, outcome)
 ///   bool cancelled()
 ///   Team team()                             the threads that integrate an instance together

@@ -23,6 +23,8 @@ struct System {
   static constexpr int events_size = events > 0 ? events : 1;
   static constexpr int scheduled_times = model_check::schedule_count<Equations>();
   static constexpr int scheduled_size = scheduled_times > 0 ? scheduled_times : 1;
+  /// What the model states to vanish along every solution.
+  static constexpr int invariants = model_check::invariant_count<Equations>();
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
@@ -65,6 +67,9 @@ struct System {
       return false;
     }
   }
+
+  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
+  static constexpr int most_directions = 12;
 
  private:
   using Mark = Dependency<2 * n>;
@@ -159,6 +164,12 @@ struct System {
       if constexpr (model_check::HasInitialDiscrete<Equations>) Equations::initial_discrete(y, p, d);
       for (int k = 0; k < discrete; ++k) p[first_discrete + k] = d[k];
     }
+  }
+
+  /// The first `invariants` of g.
+  template <class Number, class Real>
+  static MANYFOLD_INLINE void invariant(const Real& t, const Number (&y)[n], const Real (&p)[constants_size], auto& g) {
+    if constexpr (invariants > 0) Equations::invariant(t, y, p, g);
   }
 
   /// The event as the model declares it; `k` is a compile-time constant.
@@ -319,9 +330,6 @@ struct System {
       for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(1.0);
     }
   }
-
-  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
-  static constexpr int most_directions = 12;
 
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>

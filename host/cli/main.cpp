@@ -64,6 +64,8 @@ int main(int argc, char** argv) {
   solve->add_option("--method", solve_arguments.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", solve_arguments.backend, "auto, cpu or cuda")->capture_default_str();
   solve->add_option("--precision", solve_arguments.precision, "float64 | float32 | mixed")->capture_default_str();
+  solve->add_flag("--projection", solve_arguments.projection,
+                  "Project every step on the model's constraints and invariants");
   CLI::Option* solve_json = solve->add_flag("--json", solve_arguments.json, "Print one JSON object with the end state");
   solve->add_option("--csv", solve_arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
 

@@ -91,8 +91,9 @@ int run(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
   if (arguments.backend) sweep.options.backend = *arguments.backend;
   if (arguments.threads) sweep.options.threads = *arguments.threads;
-  KernelRequest request{sweep.model, sweep.options.method,    std::nullopt,
-                        "",          sweep.options.precision, sweep.options.rtol};
+  KernelRequest request{
+      sweep.model,       sweep.options.method, std::nullopt, "", sweep.options.precision, sweep.options.projection,
+      sweep.options.rtol};
   const LoadedKernel loaded =
       load_with_structure(request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);

@@ -72,6 +72,7 @@ int solve(const SolveArguments& arguments) {
   SolverOptions options;
   options.backend = arguments.backend;
   options.precision = arguments.precision;
+  options.projection = arguments.projection;
   options.threads = 1;
   options.rtol = arguments.rtol;
   if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
@@ -83,7 +84,8 @@ int solve(const SolveArguments& arguments) {
   const ChosenBackend backend = choose_backend(options, 1);
   std::vector<std::pair<std::string, double>> settings;
   for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
-  KernelRequest request{arguments.model, arguments.method, std::nullopt, "", arguments.precision, arguments.rtol};
+  KernelRequest request{arguments.model,     arguments.method,     std::nullopt,  "",
+                        arguments.precision, arguments.projection, arguments.rtol};
   const LoadedKernel loaded = load_with_structure(request, [&](const std::string& name) -> std::optional<long> {
     for (const auto& [key, value] : settings) {
       if (key != name) continue;

@@ -303,23 +303,10 @@ struct System {
     Real (&values)[Count];
     Real structural_zero = Real(0.0);
     MANYFOLD_INLINE Real& operator()(int i, int j) {
-      constexpr auto table = slots(choose<by_y>());
-      const int slot = table.slot[i][j];
+      const int slot = entries<by_y>().slot(i, j);
       return slot >= 0 ? values[slot] : structural_zero;
     }
   };
-
-  struct SlotTable {
-    short slot[n][n] = {};
-  };
-  template <class EntryList>
-  static constexpr SlotTable slots(const EntryList& entries) {
-    SlotTable table;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) table.slot[i][j] = static_cast<short>(entries.slot(i, j));
-    }
-    return table;
-  }
 
   template <class Real>
   static MANYFOLD_INLINE void evaluate_mass(const Real (&p)[constants_size], Real (&M)[nonzeros_dy]) {
@@ -334,42 +321,39 @@ struct System {
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>
   static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto share, auto&& function) {
-    constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
-    constexpr auto entries = choose<by_y>();
-    constexpr int groups_of_share = (groups.count + shares - 1) / shares;
+    constexpr int groups_of_share = (groups<by_y>.count + shares - 1) / shares;
     constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;
     const int begin = share * groups_of_share;
     static_for<passes>([&](auto pass) {
       constexpr int done = pass * most_directions;
       constexpr int directions = groups_of_share - done < most_directions ? groups_of_share - done : most_directions;
       const int first = begin + done;
-      if (first >= groups.count) return;
+      if (first >= groups<by_y>.count) return;
       Dual<Real, directions> seeded[n];
       Dual<Real, directions> F[n];
       for_each_index<n>([&](auto j) {
         seeded[j] = Dual<Real, directions>(x[j]);
-        const int group = group_of(groups, j) - first;
+        const int group = groups<by_y>.group[j] - first;
         if (group >= 0 && group < directions) seeded[j].tangent[group] = Real(1.0);
       });
       function(seeded, F);
-      for_each_index<entries.size>([&](auto k) {
-        const int group = group_of(groups, column_of(entries, k)) - first;
-        if (group >= 0 && group < directions) values[k] = F[row_of(entries, k)].tangent[group];
+      for_each_index<entries<by_y>().size>([&](auto k) {
+        const int group = groups<by_y>.group[entries<by_y>().column[k]] - first;
+        if (group >= 0 && group < directions) values[k] = F[entries<by_y>().row[k]].tangent[group];
       });
     });
   }
 
   template <bool by_y>
-  static constexpr auto choose() {
+  static constexpr MANYFOLD_INLINE const auto& entries() {
     if constexpr (by_y) {
       return entries_y;
     } else {
       return entries_dy;
     }
   }
-  static constexpr MANYFOLD_INLINE int group_of(const auto& groups, int j) { return groups.group[j]; }
-  static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) { return entries.row[k]; }
-  static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) { return entries.column[k]; }
+  template <bool by_y>
+  static constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
 };
 
 /// `Base` in mixed precision: what Newton's method solves with is factorised in single precision, all else is double.

@@ -122,8 +122,8 @@ struct Manifold {
   /// y.
   template <class Real>
   static MANYFOLD_INLINE void directions(const Real& t, const Real (&y)[n], const Real (&p)[System::constants_size],
-                                         const Tolerances<n>& tolerances, const Real (&gradient)[size][n],
-                                         Real (&direction)[n][size]) {
+                                         const Tolerances<n>& tolerances, const Real (&weight)[n],
+                                         const Real (&gradient)[size][n], Real (&direction)[n][size]) {
     for (int i = 0; i < n; ++i) {
       const Real scale = System::algebraic(i) ? Real(0.0) : Real(tolerances.atol[i] + epsilon<Real>);
       for (int k = 0; k < System::invariants; ++k) direction[i][k] = square(scale) * gradient[k][i];
@@ -134,7 +134,7 @@ struct Manifold {
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       Real by_y[System::nonzeros_y];
       Real by_dy[System::nonzeros_dy];
-      System::jacobian(t, y, none, p, by_y, by_dy);
+      System::jacobian(t, y, none, p, weight, tolerances.rtol, Real(1.0), by_y, by_dy);
       static_for<n>([&](auto multiplier) {
         if constexpr (System::algebraic(multiplier) && System::index(multiplier) > 1) {
           constexpr int column = System::invariants + directions_before(multiplier);
@@ -186,7 +186,7 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
   Real gradient[m][n];
   Constraints::differentiate(t, y, p, gradient);
   Real direction[n][m];
-  Constraints::directions(t, y, p, tolerances, gradient, direction);
+  Constraints::directions(t, y, p, tolerances, weight, gradient, direction);
   Real product[m][m];
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < m; ++j) {

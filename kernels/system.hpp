@@ -3,6 +3,7 @@
 #include <manyfold/model.hpp>
 
 #include "dual.hpp"
+#include "jacobian_policy.hpp"
 #include "sparsity.hpp"
 #include "static_for.hpp"
 #include "team.hpp"
@@ -146,6 +147,65 @@ struct System {
   static constexpr int nonzeros_y = entries_y.size > 0 ? entries_y.size : 1;
   static constexpr int nonzeros_dy = entries_dy.size > 0 ? entries_dy.size : 1;
 
+  /// Does the derivative of variable i stand in an equation?
+  static constexpr bool derivative_occurs(int i) {
+    for (int row = 0; row < n; ++row) {
+      if (pattern_dy.contains(row, i)) return true;
+    }
+    return false;
+  }
+
+  /// What is given of variable i at the start: as the kernel was asked for, else as the model declares it.
+  static constexpr Given given(int i) {
+#if defined(MANYFOLD_GIVEN)
+    constexpr int asked_for[] = {MANYFOLD_GIVEN};
+    return static_cast<Given>(asked_for[i]);
+#else
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.given;
+      i -= variable.count;
+    }
+    return Given::by_kind;
+#endif
+  }
+  static constexpr bool gives_value(int i) {
+    if (given(i) == Given::by_kind) return derivative_occurs(i);
+    return given(i) == Given::value || given(i) == Given::value_and_derivative;
+  }
+  static constexpr bool gives_derivative(int i) {
+    return given(i) == Given::derivative || given(i) == Given::value_and_derivative;
+  }
+  /// Is nothing but the values of the differential variables given?
+  static constexpr bool gives_by_kind() {
+    for (int i = 0; i < n; ++i) {
+      if (gives_value(i) != derivative_occurs(i) || gives_derivative(i)) return false;
+    }
+    return true;
+  }
+  static constexpr int count_given_derivatives() {
+    int count = 0;
+    for (int i = 0; i < n; ++i) count += gives_derivative(i) ? 1 : 0;
+    return count;
+  }
+  static constexpr int given_derivatives = count_given_derivatives();
+  /// Numbers that an instance starts from: all initial values, then the derivatives that are given.
+  static constexpr int initial_size = n + given_derivatives;
+  static_assert(gives_by_kind() || highest_index() == 1,
+                "manyfold: of variables of index 2 and 3 the values are given, not derivatives");
+
+  /// Splits the numbers that an instance starts from; `put_y(i, value)` and `put_dy(i, value)` take them.
+  static MANYFOLD_INLINE void distribute_initial(const double* initial, auto&& put_y, auto&& put_dy) {
+    for (int i = 0; i < n; ++i) put_y(i, initial[i]);
+    int next = n;
+    static_for<n>([&](auto i) {
+      if constexpr (gives_derivative(i)) {
+        put_dy(static_cast<int>(i), initial[next++]);
+      } else {
+        put_dy(static_cast<int>(i), 0.0);
+      }
+    });
+  }
+
   /// Completes `p` with the derived numbers.
   template <class Real>
   static MANYFOLD_INLINE void derive(Real (&p)[constants_size]) {
@@ -173,7 +233,9 @@ struct System {
   }
 
   /// The event as the model declares it; `k` is a compile-time constant.
-  static constexpr Event event(int k) { return Equations::events[k]; }
+  static constexpr Event event(int k) {
+    return Equations::events[k];
+  }
 
   /// Root functions of the events that are not scheduled.
   template <class Number, class Real>
@@ -256,14 +318,28 @@ struct System {
 
   /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`. A team divides
   /// the work among `shares`: every one of them calls with its number as `share`. What the model writes itself is
-  /// written by the first.
+  /// written by the first. `weight` and `rtol` of the error norm and step `h`: the scales of
+  /// finite differences.
   template <int shares = 1, class Real>
   static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
-                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy],
-                                       auto share) {
-    if constexpr (mass_form) {
+                                       const Real (&p)[constants_size], const Real (&weight)[n], double rtol,
+                                       const Real& h, Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy], auto share) {
+    constexpr bool may_use_own = jacobian_source == JacobianSource::automatic;
+    if constexpr (jacobian_source == JacobianSource::finite_differences) {
+      Real step_y[n];
+      Real step_dy[n];
+      difference_steps(y, dy, weight, rtol, h, step_y, step_dy);
+      difference<true, shares>(y, step_y, J, share,
+                               [&](const auto& shifted, auto& F) { residual(t, shifted, dy, p, F); });
+      if constexpr (mass_form) {
+        if (share == 0) evaluate_mass(p, M);
+      } else {
+        difference<false, shares>(dy, step_dy, M, share,
+                                  [&](const auto& shifted, auto& F) { residual(t, y, shifted, p, F); });
+      }
+    } else if constexpr (mass_form) {
       if (share == 0) evaluate_mass(p, M);
-      if constexpr (model_check::HasRhsJacobian<Equations>) {
+      if constexpr (may_use_own && model_check::HasRhsJacobian<Equations>) {
         if (share != 0) return;
         for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
         EntryWriter<Real, nonzeros_y, true> write_J{J};
@@ -275,7 +351,7 @@ struct System {
           for (int i = 0; i < n; ++i) F[i] = -F[i];
         });
       }
-    } else if constexpr (model_check::HasResidualJacobian<Equations>) {
+    } else if constexpr (may_use_own && model_check::HasResidualJacobian<Equations>) {
       if (share != 0) return;
       for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
       for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(0.0);
@@ -292,8 +368,16 @@ struct System {
 
   template <class Real>
   static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
-                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
-    jacobian(t, y, dy, p, J, M, Constant<0>{});
+                                       const Real (&p)[constants_size], const Real (&weight)[n], double rtol,
+                                       const Real& h, Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
+    jacobian(t, y, dy, p, weight, rtol, h, J, M, Constant<0>{});
+  }
+
+  /// Evaluations of F that a Jacobian costs beyond those that its dual numbers stand for.
+  static constexpr int residuals_of_jacobian() {
+    if constexpr (jacobian_source != JacobianSource::finite_differences) return 0;
+    const int of_y = groups<true>.count + 1;
+    return mass_form ? of_y : of_y + groups<false>.count + 1;
   }
 
  private:
@@ -342,6 +426,42 @@ struct System {
         if (group >= 0 && group < directions) values[k] = F[entries<by_y>().row[k]].tangent[group];
       });
     });
+  }
+
+  /// Steps of finite differences: sqrt(epsilon) max(|y| + atol/rtol, |h y'|), in the direction of the solution; those
+  /// of y' the same over h, for both change together in an iteration matrix. IDA and DASSL have atol alone in place of
+  /// atol/rtol, which beside larger terms of an equation is lost to rounding.
+  template <class Real>
+  static MANYFOLD_INLINE void difference_steps(const Real (&y)[n], const Real (&dy)[n], const Real (&weight)[n],
+                                               double rtol, const Real& h, Real (&step_y)[n], Real (&step_dy)[n]) {
+    constexpr double root = epsilon<Real> < 1e-10 ? 1.4901161193847656e-8 : 3.4526698300124393e-4;
+    for (int i = 0; i < n; ++i) {
+      const Real change = h * dy[i];
+      const Real size = Real(root) * max(max(abs(y[i]), Real(1.0 / rtol) / weight[i]), abs(change));
+      step_y[i] = select(change < Real(0.0), -size, size);
+      step_dy[i] = size / h;
+    }
+  }
+
+  /// As `differentiate`, by forward differences: columns that share no row are shifted together. Curtis, Powell & Reid,
+  /// J. Inst. Math. Appl. 13 (1974).
+  template <bool by_y, int shares, class Real, int Count>
+  static MANYFOLD_INLINE void difference(const Real (&x)[n], const Real (&step)[n], Real (&values)[Count], auto share,
+                                         auto&& function) {
+    Real F[n];
+    function(x, F);
+    for (int group = share; group < groups<by_y>.count; group += shares) {
+      Real shifted[n];
+      for_each_index<n>([&](auto j) { shifted[j] = groups<by_y>.group[j] == group ? x[j] + step[j] : x[j]; });
+      Real G[n];
+      function(shifted, G);
+      for_each_index<entries<by_y>().size>([&](auto k) {
+        const int j = entries<by_y>().column[k];
+        const int i = entries<by_y>().row[k];
+        // The difference of the arguments as they were rounded.
+        if (groups<by_y>.group[j] == group) values[k] = (G[i] - F[i]) / (shifted[j] - x[j]);
+      });
+    }
   }
 
   template <bool by_y>

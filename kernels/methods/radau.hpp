@@ -161,6 +161,7 @@ class Collocation {
     const Real over_h = Real(1.0) / h;
     result.singular = matrices_.template renew<keeps>(live, stale, state, h, work,
                                                       [&](const Mask& mask) { return factor(mask, over_h); });
+    result.renewed = matrices_.renewed();
     const Mask solvable = live & !result.singular;
 
     // Starting values: the last step's polynomial, extrapolated. (IV.8.5)
@@ -202,6 +203,7 @@ class Collocation {
       });
       Real sum(0.0);
       static_for<s>([&](auto i) {
+        matrices_.rescale(dw[i]);
         sum += weighted_square(dw[i], state.weight);
         for (int k = 0; k < n; ++k) w[i][k] -= select(iterating, dw[i][k], Real(0.0));
       });

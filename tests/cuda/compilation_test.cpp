@@ -63,7 +63,9 @@ class Compilation : public testing::Test {
   /// Compiled anew, so that there is a report.
   DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1,
                      const std::string& precision = "float64", bool projection = false) const {
-    DeviceSource source = device_source({model, method, std::nullopt, "", precision, projection}, {tile, 0});
+    KernelRequest request{model, method, std::nullopt, "", precision};
+    request.projection = projection;
+    DeviceSource source = device_source(request, {tile, 0});
     source.cache = cache_;
     return backend_->compile(source, architecture);
   }

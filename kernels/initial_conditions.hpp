@@ -20,7 +20,50 @@ struct InitialPoint {
   Real first_step;        ///< |h| that suits y and y'
 };
 
-/// `at_start`: what is given is what the model says; else, as after events, the values of the differential variables.
+/// What is to be found of y and y', n numbers. `at_start`: what is given is what the model says; else, as after events,
+/// the values of the differential variables.
+template <class System, bool at_start>
+struct InitialUnknowns {
+  static constexpr int n = System::n;
+  int count = 0;
+  int variable[2 * n] = {};
+  bool derivative[2 * n] = {};  ///< of the variable, rather than its value
+  int of_value[n] = {};         ///< number of the unknown that is the value of the variable; -1: it is given
+  int of_derivative[n] = {};
+
+  static constexpr bool knows_value(int i) { return at_start ? System::gives_value(i) : System::derivative_occurs(i); }
+  static constexpr bool knows_derivative(int i) { return at_start && System::gives_derivative(i); }
+
+  constexpr InitialUnknowns() {
+    for (int i = 0; i < n; ++i) {
+      of_value[i] = knows_value(i) ? -1 : add(i, false);
+      of_derivative[i] = !System::derivative_occurs(i) || knows_derivative(i) ? -1 : add(i, true);
+    }
+  }
+
+  /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y.
+  constexpr Pattern<n> pattern(bool only_derivatives) const {
+    Pattern<n> result;
+    const auto insert_known_columns = [&](int i, const IndexSet<n>& row, const int(&unknown_of)[n]) {
+      for (int j = row.next(0); j >= 0; j = row.next(j + 1)) {
+        if (unknown_of[j] >= 0 && unknown_of[j] < n) result.insert(i, unknown_of[j]);
+      }
+    };
+    for (int i = 0; i < n; ++i) {
+      insert_known_columns(i, System::pattern_dy.row[i], of_derivative);
+      if (!only_derivatives) insert_known_columns(i, System::pattern_y.row[i], of_value);
+    }
+    return result;
+  }
+
+ private:
+  constexpr int add(int i, bool is_derivative) {
+    variable[count] = i;
+    derivative[count] = is_derivative;
+    return count++;
+  }
+};
+
 template <class System, class Real, bool at_start>
 class InitialConditions {
  public:
@@ -41,8 +84,8 @@ class InitialConditions {
     Real weight[n];
     error_weights(tolerances, y, weight);
     rtol_ = tolerances.rtol;
-    static_for<n>([&](auto i) {
-      if constexpr (!knows_derivative(i)) dy[i] = Real(0.0);
+    for_each_index<n>([&](auto i) {
+      if (!Unknowns::knows_derivative(i)) dy[i] = Real(0.0);
     });
     if constexpr (System::highest_index() > 1) {
       differentiate(t, y, dy, p);
@@ -99,8 +142,6 @@ class InitialConditions {
     const Real& h;
   };
 
-  static constexpr bool knows_value(int i) { return at_start ? System::gives_value(i) : System::derivative_occurs(i); }
-  static constexpr bool knows_derivative(int i) { return at_start && System::gives_derivative(i); }
   static constexpr bool has_algebraic() {
     for (int i = 0; i < n; ++i) {
       if (!System::derivative_occurs(i)) return true;
@@ -108,54 +149,19 @@ class InitialConditions {
     return false;
   }
 
-  /// The numbers to be found.
-  struct Unknowns {
-    int count = 0;
-    int variable[2 * n] = {};
-    bool derivative[2 * n] = {};  ///< of the variable, rather than its value
-    constexpr void add(int i, bool is_derivative) {
-      variable[count] = i;
-      derivative[count++] = is_derivative;
-    }
-  };
-  static constexpr Unknowns find_unknowns() {
-    Unknowns result;
-    for (int i = 0; i < n; ++i) {
-      if (!knows_value(i)) result.add(i, false);
-      if (System::derivative_occurs(i) && !knows_derivative(i)) result.add(i, true);
-    }
-    return result;
-  }
-  static_assert(find_unknowns().count == n,
+  using Unknowns = InitialUnknowns<System, at_start>;
+  static constexpr Unknowns unknowns = {};
+  static_assert(unknowns.count == n,
                 "manyfold: as many initial values and derivatives must be given as there are variables whose "
                 "derivative stands in an equation");
-  static constexpr MANYFOLD_INLINE int variable_of(int unknown) {
-    constexpr Unknowns unknowns = find_unknowns();
-    return unknowns.variable[unknown];
-  }
-  static constexpr MANYFOLD_INLINE bool is_derivative(int unknown) {
-    constexpr Unknowns unknowns = find_unknowns();
-    return unknowns.derivative[unknown];
-  }
+  static constexpr MANYFOLD_INLINE int variable_of(int unknown) { return unknowns.variable[unknown]; }
+  static constexpr MANYFOLD_INLINE bool is_derivative(int unknown) { return unknowns.derivative[unknown]; }
 
-  /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y. Pivots in the former are
-  /// preferred.
-  static constexpr Pattern<n> search_pattern(bool only_derivatives) {
-    Pattern<n> result;
-    for (int i = 0; i < n; ++i) {
-      for (int k = 0; k < n; ++k) {
-        const int j = variable_of(k);
-        const bool entry = is_derivative(k) ? System::pattern_dy.contains(i, j)
-                                            : !only_derivatives && System::pattern_y.contains(i, j);
-        if (entry) result.insert(i, k);
-      }
-    }
-    return result;
-  }
+  /// Pivots in columns of F_y' are preferred.
   struct SearchStructure {
     static constexpr int n = System::n;
-    static constexpr Pattern<n> matrix = search_pattern(false);
-    static constexpr Pattern<n> preferred = search_pattern(true);
+    static constexpr Pattern<n> matrix = Unknowns().pattern(false);
+    static constexpr Pattern<n> preferred = Unknowns().pattern(true);
   };
   using SearchFactors = Factors<Real, SearchStructure>;
   using EulerFactors = Factors<Real, IterationStructure<System>>;
@@ -404,14 +410,9 @@ class InitialConditions {
     result.consistent = converged;
   }
 
-  static constexpr MANYFOLD_INLINE int entry_row(int k) {
-    constexpr auto entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
-    return entries.row[k];
-  }
-  static constexpr MANYFOLD_INLINE int entry_column(int k) {
-    constexpr auto entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
-    return entries.column[k];
-  }
+  static constexpr auto search_entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
+  static constexpr MANYFOLD_INLINE int entry_row(int k) { return search_entries.row[k]; }
+  static constexpr MANYFOLD_INLINE int entry_column(int k) { return search_entries.column[k]; }
 
   double rtol_;
   SearchFactors search_factors_;

@@ -24,7 +24,27 @@ struct IndexSet {
     for (int k = 0; k < words; ++k) word[k] |= other.word[k];
     return *this;
   }
+  constexpr IndexSet intersection(const IndexSet& other) const {
+    IndexSet result;
+    for (int k = 0; k < words; ++k) result.word[k] = word[k] & other.word[k];
+    return result;
+  }
   constexpr int size() const { return common(*this); }
+  /// The least element that is at least i; -1: there is none. The set's elements in order:
+  ///   for (int i = set.next(0); i >= 0; i = set.next(i + 1))
+  constexpr int next(int i) const {
+    for (int k = i / word_bits; k < words; ++k, i = k * word_bits) {
+      unsigned long long rest = word[k] >> (i % word_bits);
+      if (rest == 0) continue;
+      for (int half = word_bits / 2; half > 0; half /= 2) {
+        if ((rest & ((1ULL << half) - 1)) != 0) continue;
+        rest >>= half;
+        i += half;
+      }
+      return i;
+    }
+    return -1;
+  }
   /// Number of elements in both sets.
   constexpr int common(const IndexSet& other) const {
     int total = 0;
@@ -120,6 +140,13 @@ struct Pattern {
     for (int i = 0; i < n; ++i) total += row[i].size();
     return total;
   }
+  constexpr Pattern transposed() const {
+    Pattern result;
+    for (int i = 0; i < n; ++i) {
+      for (int j = row[i].next(0); j >= 0; j = row[i].next(j + 1)) result.insert(j, i);
+    }
+    return result;
+  }
   friend constexpr Pattern operator|(const Pattern& a, const Pattern& b) {
     Pattern result = a;
     for (int i = 0; i < n; ++i) result.row[i] |= b.row[i];
@@ -131,28 +158,44 @@ struct Pattern {
 template <int n, int Count>
 struct Entries {
   static constexpr int size = Count;
+  static_assert(Count <= 32767,
+                "manyfold: more than 32767 nonzeros; equations that are not constexpr have full matrices");
+  /// Beyond, a table of all n^2 places would be long, and rows are short beside it.
+  static constexpr int table_size = n <= 64 ? n : 1;
   short row[Count > 0 ? Count : 1] = {};
   short column[Count > 0 ? Count : 1] = {};
-  short slot_[n][n] = {};
+  short begin[n + 1] = {};  ///< of row i among the entries
+  short table[table_size][table_size] = {};
 
   /// Index of entry (i, j), or -1 for a structural zero.
-  constexpr int slot(int i, int j) const { return slot_[i][j]; }
+  constexpr int slot(int i, int j) const {
+    if constexpr (table_size == n) {
+      return table[i][j];
+    } else {
+      for (int k = begin[i]; k < begin[i + 1]; ++k) {
+        if (column[k] == j) return k;
+      }
+      return -1;
+    }
+  }
 };
 
 template <int Count, int n>
 constexpr Entries<n, Count> entries_of(const Pattern<n>& pattern) {
   Entries<n, Count> result;
+  constexpr int table_size = Entries<n, Count>::table_size;
+  for (int i = 0; i < table_size; ++i) {
+    for (int j = 0; j < table_size; ++j) result.table[i][j] = -1;
+  }
   int k = 0;
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      result.slot_[i][j] = -1;
-      if (pattern.contains(i, j)) {
-        result.row[k] = static_cast<short>(i);
-        result.column[k] = static_cast<short>(j);
-        result.slot_[i][j] = static_cast<short>(k);
-        ++k;
-      }
+    for (int j = pattern.row[i].next(0); j >= 0; j = pattern.row[i].next(j + 1)) {
+      result.row[k] = static_cast<short>(i);
+      result.column[k] = static_cast<short>(j);
+      if constexpr (table_size == n) result.table[i][j] = static_cast<short>(k);
+      ++k;
     }
+    result.begin[i + 1] = static_cast<short>(k);
   }
   return result;
 }
@@ -167,18 +210,13 @@ struct ColumnGroups {
 
 template <int n>
 constexpr ColumnGroups<n> group_columns(const Pattern<n>& pattern) {
-  IndexSet<n> rows_of[n] = {};
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      if (pattern.contains(i, j)) rows_of[j].insert(i);
-    }
-  }
+  const Pattern<n> columns = pattern.transposed();
   ColumnGroups<n> result;
   IndexSet<n> taken[n] = {};
   for (int j = 0; j < n; ++j) {
     int g = 0;
-    while (taken[g].intersects(rows_of[j])) ++g;
-    taken[g] |= rows_of[j];
+    while (taken[g].intersects(columns.row[j])) ++g;
+    taken[g] |= columns.row[j];
     result.group[j] = static_cast<short>(g);
     if (g + 1 > result.count) result.count = g + 1;
   }

@@ -120,9 +120,12 @@ struct System {
       Equations::residual(Mark(0.0), y, dy, p, F);
     }
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) {
-        if (F[i].on.contains(j)) result.by_y.insert(i, j);
-        if (F[i].on.contains(n + j)) result.by_dy.insert(i, j);
+      for (int k = F[i].on.next(0); k >= 0; k = F[i].on.next(k + 1)) {
+        if (k < n) {
+          result.by_y.insert(i, k);
+        } else {
+          result.by_dy.insert(i, k - n);
+        }
       }
     }
     return result;
@@ -139,21 +142,38 @@ struct System {
     }
   }
 
+  static constexpr Patterns found = patterns();
+
  public:
-  static constexpr Pattern<n> pattern_y = patterns().by_y;
-  static constexpr Pattern<n> pattern_dy = patterns().by_dy;
+  static constexpr Pattern<n> pattern_y = found.by_y;
+  static constexpr Pattern<n> pattern_dy = found.by_dy;
   static constexpr auto entries_y = entries_of<pattern_y.size()>(pattern_y);
   static constexpr auto entries_dy = entries_of<pattern_dy.size()>(pattern_dy);
   static constexpr int nonzeros_y = entries_y.size > 0 ? entries_y.size : 1;
   static constexpr int nonzeros_dy = entries_dy.size > 0 ? entries_dy.size : 1;
 
-  /// Does the derivative of variable i stand in an equation?
-  static constexpr bool derivative_occurs(int i) {
-    for (int row = 0; row < n; ++row) {
-      if (pattern_dy.contains(row, i)) return true;
+ private:
+  /// Systems beyond have loops over their equations where smaller ones have straight code.
+  static constexpr int unrolled_equations = 64;
+
+  static constexpr IndexSet<n> find_algebraic() {
+    IndexSet<n> result;
+    for (int i = 0; i < n; ++i) {
+      if (algebraic(i)) result.insert(i);
     }
-    return false;
+    return result;
   }
+  static constexpr IndexSet<n> algebraic_variables = find_algebraic();
+  static constexpr IndexSet<n> find_occurring_derivatives() {
+    IndexSet<n> result;
+    for (int i = 0; i < n; ++i) result |= pattern_dy.row[i];
+    return result;
+  }
+  static constexpr IndexSet<n> occurring_derivatives = find_occurring_derivatives();
+
+ public:
+  /// Does the derivative of variable i stand in an equation?
+  static constexpr bool derivative_occurs(int i) { return occurring_derivatives.contains(i); }
 
   /// What is given of variable i at the start: as the kernel was asked for, else as the model declares it.
   static constexpr Given given(int i) {
@@ -197,8 +217,8 @@ struct System {
   static MANYFOLD_INLINE void distribute_initial(const double* initial, auto&& put_y, auto&& put_dy) {
     for (int i = 0; i < n; ++i) put_y(i, initial[i]);
     int next = n;
-    static_for<n>([&](auto i) {
-      if constexpr (gives_derivative(i)) {
+    for_each_index<n>([&](auto i) {
+      if (gives_derivative(i)) {
         put_dy(static_cast<int>(i), initial[next++]);
       } else {
         put_dy(static_cast<int>(i), 0.0);
@@ -292,8 +312,8 @@ struct System {
           F[i] = F[i] + mass[k] * dy[j];
         });
       } else {
-        static_for<n>([&](auto i) {
-          if constexpr (algebraic(i)) {
+        for_each_index<n, unrolled_equations>([&](auto i) {
+          if (algebraic_variables.contains(i)) {
             F[i] = -F[i];
           } else {
             F[i] = dy[i] - F[i];

@@ -15,6 +15,7 @@
 #include "problems/das1/das1.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
+#include "problems/medical_akzo_nobel/medical_akzo_nobel.hpp"
 #include "problems/overflow_tank/overflow_tank.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/pendulum_ggl/pendulum_ggl.hpp"
@@ -54,7 +55,7 @@ const std::vector<ModelDescription>& builtin_models() {
       describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall,
                    BouncingBallTrack, BouncingBallTrackIndex2, Das2, Thermostat, OverflowTank, StickSlip, Rectifier,
                    VanDerPol, Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2,
-                   Cstr, SliderCrank>();
+                   Cstr, SliderCrank, MedicalAkzoNobel<structural_value(200)>>();
   return models;
 }
 

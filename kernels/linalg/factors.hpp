@@ -29,13 +29,6 @@ class Factors {
   using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
   using Stored = typename Storage::type;
 
-  /// Room for the factors of lanes that need row exchanges, apart from the rest: on a GPU it stays in memory while the
-  /// factors proper are in registers.
-  using Workspace = PivotedLU<Stored, n>;
-
-  /// To be called before all else; `workspace` must outlive this object.
-  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { pivoted_ = &workspace; }
-
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
   static constexpr auto ordering = order(Structure::matrix, Structure::preferred);
@@ -44,6 +37,17 @@ class Factors {
   /// Work of one factorisation, in multiplications and additions.
   static constexpr long work =
       fixed_pivots ? sparse_lu::count_operations(ordering.filled) : static_cast<long>(n) * n * n / 3 + 1;
+
+  /// Row exchanges take a full matrix, which large systems do without: there a lane whose fixed pivots are bad counts
+  /// as singular.
+  static constexpr int largest_exchanged = 100;
+  static constexpr bool exchanges = !fixed_pivots || n <= largest_exchanged;
+  /// Room for the factors of lanes that need row exchanges, apart from the rest: on a GPU it stays in memory while the
+  /// factors proper are in registers.
+  using Workspace = typename Either<exchanges, PivotedLU<Stored, n>, None>::type;
+
+  /// To be called before all else; `workspace` must outlive this object.
+  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { pivoted_ = &workspace; }
 
   /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `Structure::matrix`, is
   /// `entry(k)`. With `keep_others` the other lanes keep their factors; without, they are left undefined, which is
@@ -61,9 +65,11 @@ class Factors {
         good = Storage::load_mask(sparse_.factor(stored)) & mask;
       }
     }
-    const Mask rest = mask & !good;
-    exchanged_ = (exchanged_ & !mask) | rest;
-    if (any(rest)) good = good | factor_with_exchanges(rest, stored);
+    if constexpr (exchanges) {
+      const Mask rest = mask & !good;
+      exchanged_ = (exchanged_ & !mask) | rest;
+      if (any(rest)) good = good | factor_with_exchanges(rest, stored);
+    }
     return good;
   }
 
@@ -84,7 +90,9 @@ class Factors {
 
  private:
   MANYFOLD_INLINE void solve_stored(Stored (&b)[n]) const {
-    if constexpr (fixed_pivots) {
+    if constexpr (!exchanges) {
+      sparse_.solve(b);
+    } else if constexpr (fixed_pivots) {
       if (any(exchanged_)) {
         Stored copy[n];
         for (int i = 0; i < n; ++i) copy[i] = b[i];
@@ -108,14 +116,9 @@ class Factors {
     for_each_index<Structure::matrix.size()>([&](auto k) { matrix[row_of(k)][column_of(k)] = entry(k); });
     return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), matrix));
   }
-  static constexpr MANYFOLD_INLINE int row_of(int k) {
-    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-    return entries.row[k];
-  }
-  static constexpr MANYFOLD_INLINE int column_of(int k) {
-    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-    return entries.column[k];
-  }
+  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  static constexpr MANYFOLD_INLINE int row_of(int k) { return entries.row[k]; }
+  static constexpr MANYFOLD_INLINE int column_of(int k) { return entries.column[k]; }
 
   using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
   Sparse sparse_;

@@ -34,8 +34,8 @@ class Matching {
   constexpr bool augment(int i, IndexSet<n>& visited) {
     // Four passes from the most to the least welcome pivot.
     for (int pass = 0; pass < 4; ++pass) {
-      for (int j = 0; j < n; ++j) {
-        if (!pattern_.contains(i, j) || visited.contains(j)) continue;
+      for (int j = pattern_.row[i].next(0); j >= 0; j = pattern_.row[i].next(j + 1)) {
+        if (visited.contains(j)) continue;
         const int rank = (preferred_.contains(i, j) ? 0 : 2) + (i == j ? 0 : 1);
         if (rank != pass) continue;
         visited.insert(j);
@@ -48,8 +48,8 @@ class Matching {
     return false;
   }
 
-  Pattern<n> pattern_;
-  Pattern<n> preferred_;
+  const Pattern<n>& pattern_;
+  const Pattern<n>& preferred_;
 };
 
 /// Pivots on the matched entries, in the order of least Markowitz count.
@@ -62,47 +62,48 @@ constexpr Ordering<n> order(const Pattern<n>& pattern, const Pattern<n>& preferr
 
   // Rows permuted so that matched entries stand on the diagonal; the same entries by rows and by columns.
   Pattern<n> rows;
-  Pattern<n> columns;
-  for (int i = 0; i < n; ++i) {
-    rows.row[i] = pattern.row[matching.row_of_column[i]];
-    for (int j = 0; j < n; ++j) {
-      if (rows.contains(i, j)) columns.insert(j, i);
-    }
-  }
+  for (int i = 0; i < n; ++i) rows.row[i] = pattern.row[matching.row_of_column[i]];
+  Pattern<n> columns = rows.transposed();
 
+  // Of the part that is left: its rows and columns, their entries, and the Markowitz counts.
   IndexSet<n> open;
-  for (int i = 0; i < n; ++i) open.insert(i);
+  int in_row[n] = {};
+  int in_column[n] = {};
+  int cost[n] = {};
+  for (int i = 0; i < n; ++i) {
+    open.insert(i);
+    in_row[i] = rows.row[i].size();
+    in_column[i] = columns.row[i].size();
+    cost[i] = (in_row[i] - 1) * (in_column[i] - 1);
+  }
   short step_of[n] = {};
   for (int k = 0; k < n; ++k) {
-    int pivot = -1;
-    int least = 0;
-    for (int i = 0; i < n; ++i) {
-      if (!open.contains(i)) continue;
-      const int cost = (rows.row[i].common(open) - 1) * (columns.row[i].common(open) - 1);
-      if (pivot < 0 || cost < least) {
-        pivot = i;
-        least = cost;
-      }
+    int pivot = open.next(0);
+    for (int i = pivot + 1; i < n; ++i) {
+      if (cost[i] < cost[pivot]) pivot = i;
     }
     open.erase(pivot);
+    cost[pivot] = n * n;
     step_of[pivot] = static_cast<short>(k);
     result.row[k] = matching.row_of_column[pivot];
     result.column[k] = static_cast<short>(pivot);
     // Every remaining row with an entry in the pivot column gains the entries of the pivot row.
-    for (int i = 0; i < n; ++i) {
-      if (!open.contains(i) || !columns.row[pivot].contains(i)) continue;
-      for (int j = 0; j < n; ++j) {
-        if (open.contains(j) && rows.contains(pivot, j)) {
-          rows.insert(i, j);
-          columns.insert(j, i);
-        }
-      }
+    const IndexSet<n> column = columns.row[pivot].intersection(open);
+    const IndexSet<n> row = rows.row[pivot].intersection(open);
+    for (int i = column.next(0); i >= 0; i = column.next(i + 1)) {
+      rows.row[i] |= row;
+      in_row[i] = rows.row[i].common(open);
     }
+    for (int j = row.next(0); j >= 0; j = row.next(j + 1)) {
+      columns.row[j] |= column;
+      in_column[j] = columns.row[j].common(open);
+    }
+    IndexSet<n> changed = column;
+    changed |= row;
+    for (int i = changed.next(0); i >= 0; i = changed.next(i + 1)) cost[i] = (in_row[i] - 1) * (in_column[i] - 1);
   }
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      if (rows.contains(i, j)) result.filled.insert(step_of[i], step_of[j]);
-    }
+    for (int j = rows.row[i].next(0); j >= 0; j = rows.row[i].next(j + 1)) result.filled.insert(step_of[i], step_of[j]);
   }
   return result;
 }

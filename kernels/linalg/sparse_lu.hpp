@@ -25,16 +25,18 @@ struct Program {
   Operation operation[Count > 0 ? Count : 1] = {};
 };
 
-/// Calls visit(kind, target, left, right) for the operations of the elimination in order.
+/// Calls visit(kind, target, left, right) for the operations of the elimination on the pattern of L + U in order.
 template <int n, int Slots>
-constexpr void for_each_operation(const Entries<n, Slots>& filled, auto&& visit) {
+constexpr void for_each_operation(const Pattern<n>& pattern, const Entries<n, Slots>& filled, auto&& visit) {
+  const Pattern<n> columns = pattern.transposed();
   for (int k = 0; k < n; ++k) {
-    visit(Kind::reciprocal, filled.slot(k, k), 0, 0);
-    for (int i = k + 1; i < n; ++i) {
-      if (filled.slot(i, k) < 0) continue;
-      visit(Kind::multiplier, filled.slot(i, k), filled.slot(k, k), filled.slot(k, k));
-      for (int j = k + 1; j < n; ++j) {
-        if (filled.slot(k, j) >= 0) visit(Kind::update, filled.slot(i, j), filled.slot(i, k), filled.slot(k, j));
+    const int diagonal = filled.slot(k, k);
+    visit(Kind::reciprocal, diagonal, 0, 0);
+    for (int i = columns.row[k].next(k + 1); i >= 0; i = columns.row[k].next(i + 1)) {
+      const int below = filled.slot(i, k);
+      visit(Kind::multiplier, below, diagonal, diagonal);
+      for (int right = diagonal + 1; right < filled.begin[k + 1]; ++right) {
+        visit(Kind::update, filled.slot(i, filled.column[right]), below, right);
       }
     }
   }
@@ -46,8 +48,7 @@ constexpr int count_operations(const Pattern<n>& filled) {
   int below[n] = {};
   int right[n] = {};
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      if (!filled.contains(i, j)) continue;
+    for (int j = filled.row[i].next(0); j >= 0; j = filled.row[i].next(j + 1)) {
       if (i > j) ++below[j];
       if (i < j) ++right[i];
     }
@@ -58,10 +59,10 @@ constexpr int count_operations(const Pattern<n>& filled) {
 }
 
 template <int Count, int n, int Slots>
-constexpr Program<Count> write_program(const Entries<n, Slots>& filled) {
+constexpr Program<Count> write_program(const Pattern<n>& pattern, const Entries<n, Slots>& filled) {
   Program<Count> program;
   int at = 0;
-  for_each_operation(filled, [&](Kind kind, int target, int left, int right) {
+  for_each_operation(pattern, filled, [&](Kind kind, int target, int left, int right) {
     program.operation[at++] = {kind, static_cast<short>(target), static_cast<short>(left), static_cast<short>(right)};
   });
   return program;
@@ -149,7 +150,7 @@ class SparseLU {
   static MANYFOLD_INLINE void each(auto&& body) {
     for_each_index<Count, unrolled_operations / 4>(body);
   }
-  static constexpr auto program = sparse_lu::write_program<operations>(filled);
+  static constexpr auto program = sparse_lu::write_program<operations>(ordering.filled, filled);
   static constexpr auto source = entries_of<Structure::matrix.size()>(Structure::matrix);
 
   /// Row and column of entry k of the matrix in pivot order, and its slot among the factors.
@@ -201,13 +202,11 @@ class SparseLU {
     Substitution<filled.size - lower_count()> result;
     int at = 0;
     // Row by row from the last; the diagonal, stored as its reciprocal, ends the row.
-    for (int i = n - 1; i >= 0; --i) {
-      for (int j = n - 1; j >= i; --j) {
-        if (filled.slot(i, j) < 0) continue;
-        result.row[at] = static_cast<short>(i);
-        result.column[at] = static_cast<short>(j);
-        result.slot[at++] = static_cast<short>(filled.slot(i, j));
-      }
+    for (int k = filled.size - 1; k >= 0; --k) {
+      if (filled.column[k] < filled.row[k]) continue;
+      result.row[at] = filled.row[k];
+      result.column[at] = filled.column[k];
+      result.slot[at++] = static_cast<short>(k);
     }
     return result;
   }

@@ -5,6 +5,8 @@
 
 #include "kernels/lane/pack.hpp"
 #include "kernels/linalg/factors.hpp"
+#include "kernels/system.hpp"
+#include "problems/medical_akzo_nobel/medical_akzo_nobel.hpp"
 
 namespace manyfold {
 namespace {
@@ -48,6 +50,24 @@ constexpr Pattern<3> deficient_pattern() {
 struct Deficient {
   static constexpr int n = 3;
   static constexpr Pattern<n> matrix = deficient_pattern();
+  static constexpr Pattern<n> preferred = {};
+};
+
+/// A large matrix: a band and far corners.
+template <int n>
+constexpr Pattern<n> band_pattern() {
+  Pattern<n> pattern;
+  for (int i = 0; i < n; ++i) {
+    for (int j = std::max(0, i - 2); j <= std::min(n - 1, i + 2); ++j) pattern.insert(i, j);
+  }
+  pattern.insert(0, n - 1);
+  pattern.insert(n - 1, 0);
+  return pattern;
+}
+
+struct Large {
+  static constexpr int n = 300;
+  static constexpr Pattern<n> matrix = band_pattern<n>();
   static constexpr Pattern<n> preferred = {};
 };
 
@@ -120,6 +140,45 @@ TEST(Factors, ExchangeRowsWhereAFixedPivotIsTiny) {
   expect_solves<double, Full>(0.0);
 }
 
+TEST(Factors, SolveLargeSystemsFromTablesAlone) {
+  static_assert(!Factors<double, Large>::exchanges);
+  expect_solves<double, Large>(8.0);
+  expect_solves<Complex<double>, Large>(8.0);
+}
+
+TEST(Factors, ReportBadPivotsOfLargeSystemsAsSingular) {
+  constexpr auto entries = entries_of<Large::matrix.size()>(Large::matrix);
+  Factors<Pack, Large> factors;
+  // Off the diagonal ones; on it a number that is tiny in the first lane.
+  const PackMask good = factors.factor<false>(PackMask(true), [&](int k) {
+    if (entries.row[k] != entries.column[k]) return Pack(1.0);
+    Pack diagonal(8.0);
+    LaneTraits<Pack>::set(diagonal, 0, 1e-14);
+    return diagonal;
+  });
+  for (int lane = 0; lane < Pack::width; ++lane) EXPECT_EQ(LaneTraits<Pack>::test(good, lane), lane > 0) << lane;
+}
+
+TEST(Entries, FindTheirPlacesWithAndWithoutATable) {
+  const auto expect = []<int n>(const Pattern<n>& pattern, const auto& entries) {
+    int found = 0;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) {
+        const int k = entries.slot(i, j);
+        ASSERT_EQ(k >= 0, pattern.contains(i, j)) << i << ' ' << j;
+        if (k < 0) continue;
+        EXPECT_EQ(k, found++) << "in row order";
+        EXPECT_EQ(entries.row[k], i);
+        EXPECT_EQ(entries.column[k], j);
+      }
+    }
+    EXPECT_EQ(found, entries.size);
+  };
+  constexpr auto small = arrow();
+  expect(small, entries_of<small.size()>(small));
+  expect(Large::matrix, entries_of<Large::matrix.size()>(Large::matrix));
+}
+
 TEST(Factors, ReportSingularMatrices) {
   WithWorkspace<Factors<double, Full>> factors;
   EXPECT_FALSE(factors.factor<false>(true, [](int) { return 1.0; })) << "all entries one: rank 1";
@@ -177,6 +236,17 @@ TEST(Ordering, KeepsATridiagonalMatrixFreeOfFill) {
   const auto ordering = order(pattern, {});
   EXPECT_TRUE(ordering.nonsingular);
   EXPECT_EQ(ordering.filled.size(), 3 * n - 2);
+}
+
+// The pattern of a reaction with a substrate that does not move: these variables go first, and what is left is
+// tridiagonal. At compile time, within the default limits of compilers.
+TEST(Ordering, KeepsALargeReactionDiffusionMatrixFreeOfFill) {
+  using Akzo = System<MedicalAkzoNobel<200>>;
+  constexpr auto pattern = Akzo::pattern_y | Akzo::pattern_dy;
+  constexpr auto ordering = order(pattern, Akzo::pattern_dy);
+  static_assert(ordering.nonsingular);
+  EXPECT_EQ(ordering.filled.size(), pattern.size());
+  EXPECT_EQ(pattern.size(), 3 * 200 - 3 + 3 * 200) << "u by its neighbours but for the last, u by v, v by u and v";
 }
 
 TEST(Ordering, GroupsTheColumnsOfATridiagonalMatrixByThree) {

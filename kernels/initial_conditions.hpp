@@ -141,12 +141,13 @@ class InitialConditions {
   /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y. Pivots in the former are
   /// preferred.
   static constexpr Pattern<n> search_pattern(bool only_derivatives) {
+    constexpr Unknowns unknowns = find_unknowns();
     Pattern<n> result;
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < n; ++k) {
-        const int j = variable_of(k);
-        const bool entry = is_derivative(k) ? System::pattern_dy.contains(i, j)
-                                            : !only_derivatives && System::pattern_y.contains(i, j);
+        const int j = unknowns.variable[k];
+        const bool entry = unknowns.derivative[k] ? System::pattern_dy.contains(i, j)
+                                                  : !only_derivatives && System::pattern_y.contains(i, j);
         if (entry) result.insert(i, k);
       }
     }

@@ -161,7 +161,7 @@ InitialPoint<double> examine(double x, double u) {
   double dy[5];
   const double p[] = {9.81, 1.0, 0.0};
   const Tolerances<5> tolerances{1e-6, {1e-6, 1e-6, 1e-6, 1e-6, 1e-6}};
-  InitialConditions<Pendulum3, double> conditions;
+  InitialConditions<Pendulum3, double, true> conditions;
   const auto point = conditions.solve(true, 0.0, 1.0, y, dy, p, tolerances);
   EXPECT_EQ(y[0], x) << "values are taken as they are";
   EXPECT_EQ(dy[0], u);

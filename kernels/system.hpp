@@ -24,6 +24,8 @@ struct System {
   static constexpr int events_size = events > 0 ? events : 1;
   static constexpr int scheduled_times = model_check::schedule_count<Equations>();
   static constexpr int scheduled_size = scheduled_times > 0 ? scheduled_times : 1;
+  /// What the model states to vanish along every solution.
+  static constexpr int invariants = model_check::invariant_count<Equations>();
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
@@ -66,6 +68,9 @@ struct System {
       return false;
     }
   }
+
+  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
+  static constexpr int most_directions = 12;
 
  private:
   using Mark = Dependency<2 * n>;
@@ -221,6 +226,12 @@ struct System {
     }
   }
 
+  /// The first `invariants` of g.
+  template <class Number, class Real>
+  static MANYFOLD_INLINE void invariant(const Real& t, const Number (&y)[n], const Real (&p)[constants_size], auto& g) {
+    if constexpr (invariants > 0) Equations::invariant(t, y, p, g);
+  }
+
   /// The event as the model declares it; `k` is a compile-time constant.
   static constexpr Event event(int k) {
     return Equations::events[k];
@@ -365,8 +376,8 @@ struct System {
   /// Evaluations of F that a Jacobian costs beyond those that its dual numbers stand for.
   static constexpr int residuals_of_jacobian() {
     if constexpr (jacobian_source != JacobianSource::finite_differences) return 0;
-    const int of_y = group_columns(pattern_y).count + 1;
-    return mass_form ? of_y : of_y + group_columns(pattern_dy).count + 1;
+    const int of_y = groups<true>.count + 1;
+    return mass_form ? of_y : of_y + groups<false>.count + 1;
   }
 
  private:
@@ -376,23 +387,10 @@ struct System {
     Real (&values)[Count];
     Real structural_zero = Real(0.0);
     MANYFOLD_INLINE Real& operator()(int i, int j) {
-      constexpr auto table = slots(choose<by_y>());
-      const int slot = table.slot[i][j];
+      const int slot = entries<by_y>().slot(i, j);
       return slot >= 0 ? values[slot] : structural_zero;
     }
   };
-
-  struct SlotTable {
-    short slot[n][n] = {};
-  };
-  template <class EntryList>
-  static constexpr SlotTable slots(const EntryList& entries) {
-    SlotTable table;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) table.slot[i][j] = static_cast<short>(entries.slot(i, j));
-    }
-    return table;
-  }
 
   template <class Real>
   static MANYFOLD_INLINE void evaluate_mass(const Real (&p)[constants_size], Real (&M)[nonzeros_dy]) {
@@ -404,33 +402,28 @@ struct System {
     }
   }
 
-  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
-  static constexpr int most_directions = 12;
-
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>
   static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto share, auto&& function) {
-    constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
-    constexpr auto entries = choose<by_y>();
-    constexpr int groups_of_share = (groups.count + shares - 1) / shares;
+    constexpr int groups_of_share = (groups<by_y>.count + shares - 1) / shares;
     constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;
     const int begin = share * groups_of_share;
     static_for<passes>([&](auto pass) {
       constexpr int done = pass * most_directions;
       constexpr int directions = groups_of_share - done < most_directions ? groups_of_share - done : most_directions;
       const int first = begin + done;
-      if (first >= groups.count) return;
+      if (first >= groups<by_y>.count) return;
       Dual<Real, directions> seeded[n];
       Dual<Real, directions> F[n];
       for_each_index<n>([&](auto j) {
         seeded[j] = Dual<Real, directions>(x[j]);
-        const int group = group_of(groups, j) - first;
+        const int group = groups<by_y>.group[j] - first;
         if (group >= 0 && group < directions) seeded[j].tangent[group] = Real(1.0);
       });
       function(seeded, F);
-      for_each_index<entries.size>([&](auto k) {
-        const int group = group_of(groups, column_of(entries, k)) - first;
-        if (group >= 0 && group < directions) values[k] = F[row_of(entries, k)].tangent[group];
+      for_each_index<entries<by_y>().size>([&](auto k) {
+        const int group = groups<by_y>.group[entries<by_y>().column[k]] - first;
+        if (group >= 0 && group < directions) values[k] = F[entries<by_y>().row[k]].tangent[group];
       });
     });
   }
@@ -455,41 +448,32 @@ struct System {
   template <bool by_y, int shares, class Real, int Count>
   static MANYFOLD_INLINE void difference(const Real (&x)[n], const Real (&step)[n], Real (&values)[Count], auto share,
                                          auto&& function) {
-    constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
-    constexpr auto entries = choose<by_y>();
     Real F[n];
     function(x, F);
-    for (int group = share; group < groups.count; group += shares) {
+    for (int group = share; group < groups<by_y>.count; group += shares) {
       Real shifted[n];
-      for_each_index<n>([&](auto j) { shifted[j] = group_of(groups, j) == group ? x[j] + step[j] : x[j]; });
+      for_each_index<n>([&](auto j) { shifted[j] = groups<by_y>.group[j] == group ? x[j] + step[j] : x[j]; });
       Real G[n];
       function(shifted, G);
-      for_each_index<entries.size>([&](auto k) {
-        const int j = column_of(entries, k);
-        const int i = row_of(entries, k);
+      for_each_index<entries<by_y>().size>([&](auto k) {
+        const int j = entries<by_y>().column[k];
+        const int i = entries<by_y>().row[k];
         // The difference of the arguments as they were rounded.
-        if (group_of(groups, j) == group) values[k] = (G[i] - F[i]) / (shifted[j] - x[j]);
+        if (groups<by_y>.group[j] == group) values[k] = (G[i] - F[i]) / (shifted[j] - x[j]);
       });
     }
   }
 
   template <bool by_y>
-  static constexpr auto choose() {
+  static constexpr MANYFOLD_INLINE const auto& entries() {
     if constexpr (by_y) {
       return entries_y;
     } else {
       return entries_dy;
     }
   }
-  static constexpr MANYFOLD_INLINE int group_of(const auto& groups, int j) {
-    return groups.group[j];
-  }
-  static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) {
-    return entries.row[k];
-  }
-  static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) {
-    return entries.column[k];
-  }
+  template <bool by_y>
+  static constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
 };
 
 /// `Base` in mixed precision: what Newton's method solves with is factorised in single precision, all else is double.

@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
   solve->add_option("--method", solve_arguments.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", solve_arguments.backend, "auto, cpu or cuda")->capture_default_str();
   solve->add_option("--precision", solve_arguments.precision, "float64 | float32 | mixed")->capture_default_str();
+  solve->add_flag("--projection", solve_arguments.projection,
+                  "Project every step on the model's constraints and invariants");
   solve->add_option("--jacobian", solve_arguments.jacobian, "automatic | dual_numbers | finite_differences")
       ->capture_default_str();
   solve

@@ -261,7 +261,7 @@ class Reader {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "threads", "max_steps", "first_step", "max_step",
                 "device_memory", "device_tile", "device_block", "event_log", "initial_conditions", "jacobian",
-                "jacobian_reuse"});
+                "jacobian_reuse", "projection"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -300,6 +300,11 @@ class Reader {
                                   "the occupancy)",
                                   options.device_block));
       }
+    }
+    if (const toml::node* node = table.get("projection")) {
+      const auto value = node->value_exact<bool>();
+      if (!value) wrong(*node, "projection", "true or false");
+      options.projection = value.value_or(false);
     }
     if (const toml::node* node = table.get("max_steps")) {
       options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);

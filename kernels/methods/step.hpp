@@ -11,6 +11,7 @@ namespace manyfold {
 ///   h                      length of the last step
 ///   start(lanes, h, y')    before the first step, of length h
 ///   copy(lanes, other)     what `other` has
+///   move_end(shift)        after y was moved by `shift`: the past stays as it was
 ///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i; slope and curvature with
 ///   respect to u
 template <class System, class Real, class Path_>

@@ -62,8 +62,10 @@ class Compilation : public testing::Test {
 
   /// Compiled anew, so that there is a report.
   DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1,
-                     const std::string& precision = "float64") const {
-    DeviceSource source = device_source({model, method, std::nullopt, "", precision}, {tile, 0});
+                     const std::string& precision = "float64", bool projection = false) const {
+    KernelRequest request{model, method, std::nullopt, "", precision};
+    request.projection = projection;
+    DeviceSource source = device_source(request, {tile, 0});
     source.cache = cache_;
     return backend_->compile(source, architecture);
   }
@@ -131,6 +133,16 @@ TEST_F(Compilation, TilesTakeTheKernelWithoutWarnings) {
     const DeviceCode code = compile("pendulum", "radau5", "sm_90", tile);
     EXPECT_GT(code.binary.size(), 10000U);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+  }
+}
+
+TEST_F(Compilation, ProjectionIsTakenWithoutWarnings) {
+  for (const int tile : {1, 4}) {
+    const DeviceCode code = compile("pendulum_index3", "radau5", "sm_90", tile, "float64", true);
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+    const Usage usage = usage_of(code.log, "manyfold_integrate");
+    std::cout << "projected, tile " << tile << ": " << usage.registers << " registers, " << usage.spill_stores
+              << " bytes spilled\n";
   }
 }
 

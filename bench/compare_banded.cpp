@@ -1,9 +1,9 @@
 // A sparse system of 400 equations, Medical Akzo Nobel with 200 cells, on one processor: our packs against SUNDIALS IDA
 // with its banded solver and analytic Jacobian, variables interleaved so that the band has two diagonals on each side.
 // For every tolerance the error of the nominal instance at the end, and instances per second of processor time.
-#include <ctime>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -3,11 +3,12 @@
 // differential variables, and the others found with F(t, y, y') = 0. Given are their values, the problem that IDACalcIC
 // calls YA_YDP in Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), or what the model says: their
 // derivatives (Y_INIT), as for a start at rest, or any other choice. Damping by the natural monotonicity test,
-// Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. The values of systems of higher index are the model's,
-// and are examined.
+// Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. Of systems of higher index the differential variables
+// are the model's, or projected on the constraints; algebraic ones are found from hidden constraints.
 #include "error_norm.hpp"
 #include "linalg/factors.hpp"
 #include "linearisation.hpp"
+#include "multipliers.hpp"
 
 namespace manyfold {
 
@@ -87,7 +88,13 @@ class InitialConditions {
     for_each_index<n>([&](auto i) {
       if (!Unknowns::knows_derivative(i)) dy[i] = Real(0.0);
     });
+    if constexpr (at_start && System::starts_projected()) {
+      result.consistent = project<System, Distance::far>(active, t, y, p, tolerances).met | !active;
+    }
     if constexpr (System::highest_index() > 1) {
+      if constexpr (Manifold<System>::finds_multipliers) {
+        Multipliers<System, Real>::find(active, t, y, p, weight, tolerances.rtol);
+      }
       differentiate(t, y, dy, p);
     } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
       slide(active, t, span, y, dy, p, weight, result);
@@ -306,7 +313,7 @@ class InitialConditions {
     euler_factors_.solve(drift);
     const Mask met = (weighted_norm(F, scaled) <= Real(1.0)) & (weighted_norm(drift, scaled) <= Real(1.0));
     result.singular = !solvable;
-    result.consistent = solvable & met;
+    result.consistent = result.consistent & solvable & met;
   }
 
   /// Corrections of variables in the error norm, those of derivatives relative to `slope`.

@@ -63,9 +63,19 @@ struct Manifold {
   static constexpr int count = System::invariants + constraints + hidden;
   static constexpr int size = count > 0 ? count : 1;
 
+  /// Do the hidden constraints determine the algebraic variables?
+  static constexpr bool finds_multipliers = constraints > 0;
+
+  /// The number in g of what is differentiated last of equation i; -1 where that does not constrain differential
+  /// variables alone.
+  static constexpr int last_of(int i) {
+    if (constraints == 0 || !constrains(i)) return -1;
+    return System::invariants + (hides(i) ? constraints + hidden_before(i) : constraints_before(i));
+  }
+
   /// g(t, y): what the model states, then the constraints, then their derivatives.
-  template <class Number, class Real>
-  static MANYFOLD_INLINE void evaluate(const Real& t, const Number (&y)[n], const Real (&p)[System::constants_size],
+  template <class Time, class Number, class Real>
+  static MANYFOLD_INLINE void evaluate(const Time& t, const Number (&y)[n], const Real (&p)[System::constants_size],
                                        Number (&g)[size]) {
     System::invariant(t, y, p, g);
     if constexpr (constraints > 0) {
@@ -167,9 +177,15 @@ struct Projected {
   Real violation;    ///< max-norm of g before
 };
 
-/// Moves y in the lanes of `lanes` to where g(t, y) = 0; algebraic variables stay. Simplified Newton: y -= D (G D)^-1
-/// g(y), with the gradients G and the directions D at the start. Lanes in which that does not converge keep their y.
-template <class System, class Real>
+/// How far from the constraints y may lie.
+enum class Distance {
+  near,  ///< after a step: gradients and directions are those at the start, simplified Newton
+  far,   ///< of numbers that a user gave: they are new in every iteration
+};
+
+/// Moves y in the lanes of `lanes` to where g(t, y) = 0; algebraic variables stay. Newton's method, y -= D (G D)^-1
+/// g(y) with the gradients G and the directions D. Lanes in which that does not converge keep their y.
+template <class System, Distance expected = Distance::near, class Real>
 MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t, Real (&y)[System::n],
                                         const Real (&p)[System::constants_size],
                                         const Tolerances<System::n>& tolerances) {
@@ -177,30 +193,34 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
   using Constraints = Manifold<System>;
   constexpr int n = System::n;
   constexpr int m = Constraints::size;
-  constexpr int most_iterations = 6;
+  constexpr int most_iterations = expected == Distance::near ? 6 : 20;
   // A correction leaves of the violation what it is itself relative to y, or rounding.
   const Real small(max(1e-4, 45.0 * epsilon<Real> / tolerances.rtol));
 
   Real weight[n];
   error_weights(tolerances, y, weight);
-  Real gradient[m][n];
-  Constraints::differentiate(t, y, p, gradient);
   Real direction[n][m];
-  Constraints::directions(t, y, p, tolerances, weight, gradient, direction);
-  Real product[m][m];
-  for (int i = 0; i < m; ++i) {
-    for (int j = 0; j < m; ++j) {
-      product[i][j] = Real(0.0);
-      for (int k = 0; k < n; ++k) product[i][j] += gradient[i][k] * direction[k][j];
-    }
-  }
   PivotedLU<Real, m> factors;
-  Mask moving = factors.factor(lanes, product);
+  const auto linearise = [&](const Mask& mask, const Real(&at)[n]) {
+    Real gradient[m][n];
+    Constraints::differentiate(t, at, p, gradient);
+    Constraints::directions(t, at, p, tolerances, weight, gradient, direction);
+    Real product[m][m];
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < m; ++j) {
+        product[i][j] = Real(0.0);
+        for (int k = 0; k < n; ++k) product[i][j] += gradient[i][k] * direction[k][j];
+      }
+    }
+    return factors.factor(mask, product);
+  };
 
   Projected<Real> result{Mask(false), Real(0.0), Real(0.0)};
   Real moved[n];
   for (int i = 0; i < n; ++i) moved[i] = y[i];
+  Mask moving = linearise(lanes, moved);
   for (int iteration = 0; iteration < most_iterations && any(moving); ++iteration) {
+    if (expected == Distance::far && iteration > 0) moving = linearise(moving, moved);
     Real g[m];
     Constraints::evaluate(t, moved, p, g);
     if (iteration == 0) {

@@ -190,7 +190,7 @@ struct System {
   }
   static constexpr bool gives_value(int i) {
     if (given(i) == Given::by_kind) return derivative_occurs(i);
-    return given(i) == Given::value || given(i) == Given::value_and_derivative;
+    return given(i) == Given::value || given(i) == Given::value_and_derivative || given(i) == Given::projected;
   }
   static constexpr bool gives_derivative(int i) {
     return given(i) == Given::derivative || given(i) == Given::value_and_derivative;
@@ -201,6 +201,12 @@ struct System {
       if (gives_value(i) != derivative_occurs(i) || gives_derivative(i)) return false;
     }
     return true;
+  }
+  static constexpr bool starts_projected() {
+    for (int i = 0; i < n; ++i) {
+      if (given(i) == Given::projected) return true;
+    }
+    return false;
   }
   static constexpr int count_given_derivatives() {
     int count = 0;
@@ -247,8 +253,8 @@ struct System {
   }
 
   /// The first `invariants` of g.
-  template <class Number, class Real>
-  static MANYFOLD_INLINE void invariant(const Real& t, const Number (&y)[n], const Real (&p)[constants_size], auto& g) {
+  template <class Time, class Number, class Real>
+  static MANYFOLD_INLINE void invariant(const Time& t, const Number (&y)[n], const Real (&p)[constants_size], auto& g) {
     if constexpr (invariants > 0) Equations::invariant(t, y, p, g);
   }
 

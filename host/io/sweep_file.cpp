@@ -348,10 +348,12 @@ class Reader {
 
   void read_initial_conditions(const toml::node& node) {
     sweep_.initial_conditions_position = position_of(node);
-    if (node.value_exact<std::string>() == "steady_state") {
-      sweep_.options.initial_conditions = {"steady_state"};
+    const auto word = node.value_exact<std::string>();
+    if (word == "steady_state" || word == "projected") {
+      sweep_.options.initial_conditions = {*word};
     } else if (!node.is_array()) {
-      wrong(node, "initial_conditions", "\"steady_state\", or a list of variables and derivatives, der(variable)");
+      wrong(node, "initial_conditions",
+            "\"steady_state\", \"projected\", or a list of variables and derivatives, der(variable)");
     } else {
       for (const auto& [name, position] : texts(node, "initial_conditions", false)) {
         sweep_.options.initial_conditions.push_back(name);

@@ -73,6 +73,7 @@ enum class Given {
   derivative = 2,
   value_and_derivative = 3,
   nothing = 4,
+  projected = 5,  ///< values of differential variables, moved to where they meet constraints and invariants
 };
 
 /// A variable, or `count` variables called name1 ... nameN that share a description.

@@ -77,8 +77,8 @@ class VariableRadau {
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
-    StepAttempt<Real> result{Mask(false), Mask(false), Mask(true), Mask(false),
-                             Real(0.0),   Real(0.0),   Real(0.0),  Real(0.0)};
+    StepAttempt<Real> result{Mask(false), Mask(false), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
+    result.renewed = Mask(false);
     for_each_order([&]<class Method>(Method& method, double level) {
       const Mask lanes = live & (state.path.level == Real(level));
       if (!any(lanes)) return;

@@ -145,8 +145,8 @@ class Integrator {
   /// step, `struck` holds the lane and `reached` its time, until `enter_events` and `leave_events` take it through.
   MANYFOLD_INLINE Mask tick() {
     const Step step = begin_step();
-    const StepAttempt<Real> attempt = method_.attempt(step.lanes, stale_ != Real(0.0), step.cautious, state_, step.h,
-                                                      options_.newton, work_);
+    const StepAttempt<Real> attempt =
+        method_.attempt(step.lanes, stale_ != Real(0.0), step.cautious, state_, step.h, options_.newton, work_);
     return end_step(step, attempt);
   }
 

@@ -174,6 +174,14 @@ class Integrator {
     return step;
   }
 
+  // The attempt of a method in phases, which waits for its linear systems to be solved.
+  MANYFOLD_INLINE void begin_attempt(const Step& step) {
+    method_.begin_attempt(stale_ != Real(0.0), step.cautious, state_, step.h, work_);
+  }
+  MANYFOLD_INLINE auto take_corrections() { return method_.take_corrections(state_, options_.newton, work_); }
+  MANYFOLD_INLINE auto take_estimate() { return method_.take_estimate(state_, work_); }
+  MANYFOLD_INLINE const Method& method() const { return method_; }
+
   /// Judges the attempt of a step; returns as `tick`.
   MANYFOLD_INLINE Mask end_step(const Step& step, const StepAttempt<Real>& attempt) {
     const auto& [lanes, last, cautious, begin, target, h] = step;

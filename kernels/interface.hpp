@@ -8,7 +8,7 @@ namespace manyfold {
 struct ModelDescription;
 
 /// Changes whenever a struct below or in outcome.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 3;
+inline constexpr int kernel_interface_version = 4;
 
 /// One instance for a lane: what it starts from and where its results go.
 struct Assignment {
@@ -68,6 +68,8 @@ struct Kernel {
   const char* method;
   const char* instruction_set;
   int lanes;
+  /// Multiplications and additions of one factorisation of the model's iteration matrix, zeros left out.
+  long factor_work;
   void (*describe)(ModelDescription& description);
   /// Initial values [variables] of an instance with these parameters, where the user gives none.
   void (*initial_values)(const double* parameters, double* initial);

@@ -13,6 +13,7 @@ struct SolverOptions {
   std::vector<double> atol = {1e-9};   ///< absolute tolerance: one for all variables, or one each; >= 0
   std::string backend = "auto";        ///< auto | cpu | cuda
   std::string precision = "float64";   ///< float64 | float32 | mixed
+  std::string tier = "auto";           ///< auto | fused | lockstep: how a GPU integrates
   double device_memory = 0.0;          ///< MiB of a GPU's memory to use at most; 0: half of what is free
   int device_tile = 0;                 ///< threads of a GPU per instance: 1, 2, ... 32; 0: chosen by the kernel
   int device_block = 0;                ///< threads of a GPU's block, a multiple of 32; 0: chosen from the occupancy

@@ -320,13 +320,16 @@ struct System {
     }
   }
 
+  template <bool by_y>
+  static constexpr auto column_groups = group_columns(by_y ? pattern_y : pattern_dy);
+
   /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
   static constexpr int most_directions = 12;
 
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>
   static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto share, auto&& function) {
-    constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
+    constexpr auto& groups = column_groups<by_y>;
     constexpr auto entries = choose<by_y>();
     constexpr int groups_of_share = (groups.count + shares - 1) / shares;
     constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;

@@ -105,19 +105,19 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
 cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-#define FACTORIZE(NAME, NUMBER, LIBRARY_NUMBER)                                                                      \
-  cublasStatus_t NAME(cublasHandle_t handle, int n, LIBRARY_NUMBER* const matrices[], int stride, int* pivots,       \
-                      int* info, int count) {                                                                        \
-    return factorize_all(handle, n, reinterpret_cast<NUMBER* const*>(matrices), stride, pivots, info, count);        \
+#define FACTORIZE(NAME, NUMBER, LIBRARY_NUMBER)                                                                \
+  cublasStatus_t NAME(cublasHandle_t handle, int n, LIBRARY_NUMBER* const matrices[], int stride, int* pivots, \
+                      int* info, int count) {                                                                  \
+    return factorize_all(handle, n, reinterpret_cast<NUMBER* const*>(matrices), stride, pivots, info, count);  \
   }
-#define SOLVE(NAME, NUMBER, LIBRARY_NUMBER)                                                                          \
-  cublasStatus_t NAME(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t triangle,                       \
-                      cublasOperation_t operation, cublasDiagType_t diagonal, int n, int columns,                    \
-                      const LIBRARY_NUMBER*, const LIBRARY_NUMBER* const matrices[], int stride,                     \
-                      LIBRARY_NUMBER* const right[], int, int count) {                                               \
-    return solve_all(handle, side, triangle, operation, diagonal, n, columns,                                        \
-                     reinterpret_cast<const NUMBER* const*>(matrices), stride,                                       \
-                     reinterpret_cast<NUMBER* const*>(right), count);                                                \
+#define SOLVE(NAME, NUMBER, LIBRARY_NUMBER)                                                       \
+  cublasStatus_t NAME(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t triangle,    \
+                      cublasOperation_t operation, cublasDiagType_t diagonal, int n, int columns, \
+                      const LIBRARY_NUMBER*, const LIBRARY_NUMBER* const matrices[], int stride,  \
+                      LIBRARY_NUMBER* const right[], int, int count) {                            \
+    return solve_all(handle, side, triangle, operation, diagonal, n, columns,                     \
+                     reinterpret_cast<const NUMBER* const*>(matrices), stride,                    \
+                     reinterpret_cast<NUMBER* const*>(right), count);                             \
   }
 FACTORIZE(cublasDgetrfBatched, double, double)
 FACTORIZE(cublasSgetrfBatched, float, float)

@@ -27,6 +27,7 @@
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
+#include "tests/cuda/exchange.hpp"
 #include "tests/support/thread_team.hpp"
 
 namespace {
@@ -317,7 +318,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
   const char* wish = std::getenv("MANYFOLD_EMULATED_PROBLEM");
   for (CUmod_st* candidate :
        {module_of<Robertson>(), module_of<Rectifier>(), module_of<Das2>(), module_of<TransistorAmplifier>(),
-        module_of<PendulumIndex2>(), module_of<Diffusion<40>>()}) {
+        module_of<PendulumIndex2>(), module_of<Diffusion<40>>(), module_of<Exchange>()}) {
     if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;
     *module = candidate;
     return CUDA_SUCCESS;

@@ -8,10 +8,6 @@
 // Kernels append the slots of their instances to lists of what they wait for next, so that every kernel and every
 // batched routine works on those alone that need it, and an instance never waits for the iterations of another. The
 // order in lists is left to chance; what an instance computes does not depend on it.
-#if !defined(__CUDACC_RTC__)
-#include <string.h>
-#endif
-
 #include "../methods/phased_radau.hpp"
 #include "fused.hpp"
 
@@ -67,16 +63,16 @@ class Interleaved {
   /// A copy in the thread's own memory.
   union Copy {
     T object;
-    char bytes[words * sizeof(unsigned long long)];
+    unsigned long long word[words];
     MANYFOLD_INLINE Copy() {}
     MANYFOLD_INLINE explicit Copy(const T& from) : object(from) {}
   };
 
   static MANYFOLD_INLINE void load(const LockstepMemory& memory, int slot, Copy& to) {
-    for (int k = 0; k < words; ++k) memcpy(to.bytes + k * 8, &word(memory, slot, k), 8);
+    for (int k = 0; k < words; ++k) to.word[k] = word(memory, slot, k);
   }
   static MANYFOLD_INLINE void store(const LockstepMemory& memory, int slot, const Copy& from) {
-    for (int k = 0; k < words; ++k) memcpy(&word(memory, slot, k), from.bytes + k * 8, 8);
+    for (int k = 0; k < words; ++k) word(memory, slot, k) = from.word[k];
   }
 
  private:

@@ -6,7 +6,8 @@
 
 namespace manyfold {
 
-/// Initial values of `Equations` for the parameters given: from `initial(p, y)`, or the constants of the variables.
+/// What an instance of `Equations` with these parameters starts from: the values of `initial(p, y)`, or the constants
+/// of the variables, then the derivatives that are given.
 template <Model Equations>
 void model_initial_values(const double* parameters, double* initial) {
   using S = System<Equations>;
@@ -20,6 +21,19 @@ void model_initial_values(const double* parameters, double* initial) {
   }
   if constexpr (model_check::HasInitial<Equations>) Equations::initial(p, y);
   for (i = 0; i < S::n; ++i) initial[i] = y[i];
+  if constexpr (S::given_derivatives > 0) {
+    int next = S::n;
+    i = 0;
+    for (const Variable& variable : Equations::variables) {
+      for (int k = 0; k < variable.count; ++k) {
+        if (S::gives_derivative(i++)) initial[next++] = variable.initial_derivative;
+      }
+    }
+  }
+}
+
+inline std::string derivative_unit(const std::string& unit, const std::string& time_unit) {
+  return unit == "1" ? time_unit + "-1" : unit + " " + time_unit + "-1";
 }
 
 /// Names, units and defaults of a model, for the run-time side.
@@ -31,11 +45,24 @@ void describe_model(ModelDescription& description) {
   if constexpr (requires { Equations::time_unit; }) description.time_unit = Equations::time_unit;
   description.t_begin = Equations::t_span[0];
   description.t_end = Equations::t_span[1];
+  using S = System<Equations>;
   for (const Variable& variable : Equations::variables) {
     for (int k = 1; k <= variable.count; ++k) {
-      const std::string number = variable.count > 1 ? std::to_string(k) : std::string();
+      const int i = static_cast<int>(description.variables.size());
+      const std::string name = variable.name + (variable.count > 1 ? std::to_string(k) : std::string());
       description.variables.push_back(
-          {variable.name + number, variable.unit, variable.description, variable.initial, variable.algebraic});
+          {name, variable.unit, variable.description, variable.initial, !S::derivative_occurs(i), variable.index});
+      if (S::gives_derivative(i)) {
+        description.given_derivatives.push_back({"der(" + name + ")",
+                                                 derivative_unit(variable.unit, description.time_unit),
+                                                 "derivative of " + name, variable.initial_derivative, false, 1});
+      }
+      if constexpr (model_check::HasEquationNames<Equations>) {
+        description.equations.push_back(Equations::equations[i]);
+      } else {
+        // In the mass-matrix form every equation has its variable.
+        description.equations.push_back(S::mass_form ? "equation of " + name : "equation " + std::to_string(i + 1));
+      }
     }
   }
   if constexpr (model_check::HasParameters<Equations>) {
@@ -51,7 +78,7 @@ void describe_model(ModelDescription& description) {
   }
   if constexpr (model_check::HasDiscrete<Equations>) {
     for (const Discrete& number : Equations::discrete) {
-      description.discrete.push_back({number.name, number.unit, number.description, number.initial, false});
+      description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
     }
   }
   if constexpr (requires { Equations::structural.name; }) {
@@ -60,9 +87,9 @@ void describe_model(ModelDescription& description) {
   }
   std::vector<double> values;
   for (const ParameterDescription& parameter : description.parameters) values.push_back(parameter.value);
-  std::vector<double> initial(description.variables.size());
+  std::vector<double> initial(S::initial_size);
   model_initial_values<Equations>(values.data(), initial.data());
-  for (std::size_t i = 0; i < initial.size(); ++i) description.variables[i].initial = initial[i];
+  for (std::size_t i = 0; i < description.variables.size(); ++i) description.variables[i].initial = initial[i];
 }
 
 }  // namespace manyfold

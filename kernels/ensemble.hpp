@@ -84,7 +84,9 @@ class LaneDriver {
         integrator_.load(lane, *ready.lanes, ready.from);
         start_output(lane);
         if (Lanes::test(integrator_.live(), lane)) break;
-        store(lane, LaneTraits<typename Integrator<Method>::InitialReal>::get(ready.lanes->residual_norm, ready.from));
+        using Initial = LaneTraits<typename Integrator<Method>::InitialReal>;
+        store(lane, {Initial::get(ready.lanes->residual_norm, ready.from),
+                     static_cast<int>(Initial::get(ready.lanes->worst_equation, ready.from))});
       }
       busy = true;
     }
@@ -100,7 +102,7 @@ class LaneDriver {
     const Mask ended = live & !integrator_.live();
     if (any(ended)) {
       for (int lane = 0; lane < width; ++lane) {
-        if (Lanes::test(ended, lane)) store(lane, integrator_.residual_norm(lane));
+        if (Lanes::test(ended, lane)) store(lane, integrator_.inconsistency(lane));
       }
     }
   }
@@ -222,12 +224,13 @@ class LaneDriver {
         [&](auto i) { out[saved_.count + i] = Lanes::get(integrator_.discrete(i), lane); });
   }
 
-  MANYFOLD_INLINE void store(int lane, double residual_norm = 0.0) {
+  MANYFOLD_INLINE void store(int lane, const Inconsistency& inconsistency = {}) {
     const Assignment& assignment = assignment_[lane];
     InstanceOutcome outcome;
     outcome.status = integrator_.status(lane);
     outcome.t_reached = Lanes::get(integrator_.t(), lane);
-    outcome.residual_norm = residual_norm;
+    outcome.residual_norm = inconsistency.residual_norm;
+    outcome.worst_equation = inconsistency.worst_equation;
     outcome.counters = integrator_.counters(lane);
     if constexpr (System::has_events) outcome.last_event = last_event_[lane];
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);

@@ -1,8 +1,10 @@
 #pragma once
-// Consistent initial conditions for index-1 systems: given the differential variables, find algebraic variables and y'
-// with F(t, y, y') = 0. Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), the problem IDACalcIC calls YA_YDP;
-// damping by the natural monotonicity test, Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. The values
-// of systems of higher index are the model's, and are examined.
+// Consistent initial conditions for index-1 systems: of the 2n numbers (y, y') as many are given as there are
+// differential variables, and the others found with F(t, y, y') = 0. Given are their values, the problem that IDACalcIC
+// calls YA_YDP in Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), or what the model says: their
+// derivatives (Y_INIT), as for a start at rest, or any other choice. Damping by the natural monotonicity test,
+// Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. The values of systems of higher index are the model's,
+// and are examined.
 #include "error_norm.hpp"
 #include "linalg/factors.hpp"
 #include "linearisation.hpp"
@@ -14,34 +16,38 @@ struct InitialPoint {
   MaskOf<Real> consistent;
   MaskOf<Real> singular;  ///< a matrix of the search was singular
   Real residual_norm;     ///< max-norm of F where the search failed, else 0
+  Real worst_equation;    ///< number of the equation that has it
   Real first_step;        ///< |h| that suits y and y'
 };
 
-template <class System, class Real>
+/// `at_start`: what is given is what the model says; else, as after events, the values of the differential variables.
+template <class System, class Real, bool at_start>
 class InitialConditions {
  public:
   using Mask = MaskOf<Real>;
   static constexpr int n = System::n;
 
-  /// Makes (y, dy) consistent at t in the lanes of `active`; what it leaves in the others has no meaning. `span`: t_end
-  /// - t, which bounds the first step.
+  /// Makes (y, dy) consistent at t in the lanes of `active`; what it leaves in the others has no meaning. Numbers that
+  /// are not given are where the search starts; derivatives among them are taken for zero. `span`: t_end - t, which
+  /// bounds the first step.
   MANYFOLD_INLINE InitialPoint<Real> solve(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
                                            Real (&dy)[n], const Real (&p)[System::constants_size],
                                            const Tolerances<n>& tolerances) {
-    InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(0.0)};
-    typename SearchFactors::Workspace search_workspace;
-    typename EulerFactors::Workspace euler_workspace;
-    search_factors_.use(search_workspace);
-    euler_factors_.use(euler_workspace);
+    InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(-1.0), Real(0.0)};
+    search_factors_.use(search_workspace_);
+    euler_factors_.use(euler_workspace_);
     Real weight[n];
     error_weights(tolerances, y, weight);
-    for (int i = 0; i < n; ++i) dy[i] = Real(0.0);
+    rtol_ = tolerances.rtol;
+    static_for<n>([&](auto i) {
+      if constexpr (!knows_derivative(i)) dy[i] = Real(0.0);
+    });
     if constexpr (System::highest_index() > 1) {
       differentiate(t, y, dy, p);
-    } else if constexpr (System::singular_mass_matrix()) {
+    } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
       slide(active, t, span, y, dy, p, weight, result);
     } else {
-      search(active, t, y, dy, p, weight, result);
+      search(active, t, span, y, dy, p, weight, result);
     }
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
@@ -56,10 +62,17 @@ class InitialConditions {
 
     Real F[n];
     System::residual(t, y, dy, p, F);
-    Real largest(0.0);
-    for (int i = 0; i < n; ++i) largest = max(largest, abs(F[i]));
-    for (int i = 0; i < n; ++i) largest = select(is_finite(F[i]), largest, F[i]);
+    Real largest(-1.0);
+    Real worst(-1.0);
+    for (int i = 0; i < n; ++i) {
+      // What is not finite is worse than anything, and the first of them the worst.
+      const Mask finite = is_finite(F[i]);
+      const Mask worse = (abs(F[i]) > largest) | (is_finite(largest) & !finite);
+      largest = select(worse, abs(F[i]), largest);
+      worst = select(worse, Real(static_cast<double>(i)), worst);
+    }
     result.residual_norm = select(result.consistent, Real(0.0), largest);
+    result.worst_equation = select(result.consistent, Real(-1.0), worst);
     return result;
   }
 
@@ -73,35 +86,74 @@ class InitialConditions {
   /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
   static constexpr int most_slope_iterations = 12;
 
-  /// Is the unknown of column i the variable itself (its derivative stands in no equation) rather than y'_i?
-  static constexpr bool solves_for_value(int i) {
-    for (int row = 0; row < n; ++row) {
-      if (System::pattern_dy.contains(row, i)) return false;
-    }
-    return true;
-  }
+  /// Where a Jacobian is evaluated.
+  struct Point {
+    const Real& t;
+    const Real (&y)[n];
+    const Real (&dy)[n];
+    const Real (&p)[System::constants_size];
+    const Real (&weight)[n];
+    double rtol;
+    const Real& h;
+  };
+
+  static constexpr bool knows_value(int i) { return at_start ? System::gives_value(i) : System::derivative_occurs(i); }
+  static constexpr bool knows_derivative(int i) { return at_start && System::gives_derivative(i); }
   static constexpr bool has_algebraic() {
     for (int i = 0; i < n; ++i) {
-      if (solves_for_value(i)) return true;
+      if (!System::derivative_occurs(i)) return true;
     }
     return false;
   }
 
-  /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' or of F_y.
-  static constexpr Pattern<n> search_pattern() {
+  /// The numbers to be found.
+  struct Unknowns {
+    int count = 0;
+    int variable[2 * n] = {};
+    bool derivative[2 * n] = {};  ///< of the variable, rather than its value
+    constexpr void add(int i, bool is_derivative) {
+      variable[count] = i;
+      derivative[count++] = is_derivative;
+    }
+  };
+  static constexpr Unknowns find_unknowns() {
+    Unknowns result;
+    for (int i = 0; i < n; ++i) {
+      if (!knows_value(i)) result.add(i, false);
+      if (System::derivative_occurs(i) && !knows_derivative(i)) result.add(i, true);
+    }
+    return result;
+  }
+  static_assert(find_unknowns().count == n,
+                "manyfold: as many initial values and derivatives must be given as there are variables whose "
+                "derivative stands in an equation");
+  static constexpr MANYFOLD_INLINE int variable_of(int unknown) {
+    constexpr Unknowns unknowns = find_unknowns();
+    return unknowns.variable[unknown];
+  }
+  static constexpr MANYFOLD_INLINE bool is_derivative(int unknown) {
+    constexpr Unknowns unknowns = find_unknowns();
+    return unknowns.derivative[unknown];
+  }
+
+  /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y. Pivots in the former are
+  /// preferred.
+  static constexpr Pattern<n> search_pattern(bool only_derivatives) {
     Pattern<n> result;
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) {
-        const bool entry = solves_for_value(j) ? System::pattern_y.contains(i, j) : System::pattern_dy.contains(i, j);
-        if (entry) result.insert(i, j);
+      for (int k = 0; k < n; ++k) {
+        const int j = variable_of(k);
+        const bool entry = is_derivative(k) ? System::pattern_dy.contains(i, j)
+                                            : !only_derivatives && System::pattern_y.contains(i, j);
+        if (entry) result.insert(i, k);
       }
     }
     return result;
   }
   struct SearchStructure {
     static constexpr int n = System::n;
-    static constexpr Pattern<n> matrix = search_pattern();
-    static constexpr Pattern<n> preferred = System::pattern_dy;
+    static constexpr Pattern<n> matrix = search_pattern(false);
+    static constexpr Pattern<n> preferred = search_pattern(true);
   };
   using SearchFactors = Factors<Real, SearchStructure>;
   using EulerFactors = Factors<Real, IterationStructure<System>>;
@@ -117,21 +169,22 @@ class InitialConditions {
     return select(time > Real(0.0), min(time, longest), select(speed > Real(0.0), Real(1e-4) * longest, longest));
   }
 
-  /// Damped Newton iteration for y_i (algebraic) and y'_i (differential).
-  MANYFOLD_INLINE void search(const Mask& active, const Real& t, Real (&y)[n], Real (&dy)[n],
+  /// Damped Newton iteration for the unknowns.
+  MANYFOLD_INLINE void search(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                               const Real (&p)[System::constants_size], const Real (&weight)[n],
                               InitialPoint<Real>& result) {
     Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
-      Real by_y[System::nonzeros_y];
-      Real by_dy[System::nonzeros_dy];
-      System::jacobian(t, y, dy, p, by_y, by_dy);
+      const Real step = Real(1e-6) * span;
+      const Point point{t, y, dy, p, weight, rtol_, step};
+      matrices_.template evaluate<false>(searching, point);
       const Mask solvable = search_factors_.template factor<false>(searching, [&](auto k) {
-        const int i = entry_row(k);
-        const int j = entry_column(k);
-        return solves_for_value(j) ? by_y[System::entries_y.slot(i, j)] : by_dy[System::entries_dy.slot(i, j)];
+        const int i = search_entries.row[k];
+        const int unknown = search_entries.column[k];
+        const int j = variable_of(unknown);
+        return is_derivative(unknown) ? matrices_.entry_dy(System::entries_dy.slot(i, j)) : matrices_.entry_y(i, j);
       });
       // Singular where the search begins is a property of the model; on its way it is a search that failed.
       if (iteration == 0) result.singular = searching & !solvable;
@@ -143,7 +196,10 @@ class InitialConditions {
       search_factors_.solve(delta);
       // Changes of derivatives count relative to the larger of what they were and what they would become.
       Real slope[n];
-      for (int i = 0; i < n; ++i) slope[i] = max(abs(dy[i]), abs(dy[i] - delta[i]));
+      for (int k = 0; k < n; ++k) {
+        const int i = variable_of(k);
+        slope[k] = is_derivative(k) ? max(abs(dy[i]), abs(dy[i] - delta[k])) : Real(0.0);
+      }
       const Real size = correction_size(delta, slope, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
       const Mask small = searching & (size <= Real(small_correction)) &
@@ -156,8 +212,12 @@ class InitialConditions {
       Real trial_F[n];
       while (any(improving)) {
         for (int i = 0; i < n; ++i) {
-          trial_y[i] = solves_for_value(i) ? y[i] - damping * delta[i] : y[i];
-          trial_dy[i] = solves_for_value(i) ? dy[i] : dy[i] - damping * delta[i];
+          trial_y[i] = y[i];
+          trial_dy[i] = dy[i];
+        }
+        for (int k = 0; k < n; ++k) {
+          Real& number = is_derivative(k) ? trial_dy[variable_of(k)] : trial_y[variable_of(k)];
+          number -= damping * delta[k];
         }
         System::residual(t, trial_y, trial_dy, p, trial_F);
         Real simplified[n];
@@ -210,16 +270,10 @@ class InitialConditions {
                                const Real (&p)[System::constants_size], const Real (&weight)[n],
                                InitialPoint<Real>& result) {
     const Real h = result.first_step;
-    Linearisation<System, Real> matrices;
-    struct {
-      const Real& t;
-      const Real (&y)[n];
-      const Real (&dy)[n];
-      const Real (&p)[System::constants_size];
-    } const point{t, y, dy, p};
-    matrices.template evaluate<false>(Mask(true), point);
+    const Point point{t, y, dy, p, weight, rtol_, h};
+    matrices_.template evaluate<false>(Mask(true), point);
     const Mask solvable = euler_factors_.template factor<false>(
-        Mask(true), [&](auto k) { return matrices.template shifted<Real>(k, Real(1.0) / h); });
+        Mask(true), [&](auto k) { return matrices_.template shifted<Real>(k, Real(1.0) / h); });
     Real scaled[n];
     static_for<n>([&](auto i) {
       constexpr int index = System::index(i);
@@ -231,7 +285,7 @@ class InitialConditions {
     System::residual(t, y, dy, p, F);
     Real drift[n];
     System::time_derivative(t, y, dy, p, drift);
-    matrices.add_product_y(dy, drift);
+    matrices_.add_product_y(dy, drift);
     static_for<n>([&](auto i) {
       if constexpr (constrains(i)) {
         drift[i] *= h;
@@ -249,8 +303,8 @@ class InitialConditions {
   /// Corrections of variables in the error norm, those of derivatives relative to `slope`.
   static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&slope)[n], const Real (&weight)[n]) {
     Real sum(0.0);
-    for (int i = 0; i < n; ++i) {
-      if (solves_for_value(i)) sum += square(delta[i] * weight[i]);
+    for (int k = 0; k < n; ++k) {
+      if (!is_derivative(k)) sum += square(delta[k] * weight[variable_of(k)]);
     }
     return sqrt(sum * Real(1.0 / n)) + slope_change(delta, slope);
   }
@@ -259,10 +313,10 @@ class InitialConditions {
   static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&slope)[n]) {
     Real largest(0.0);
     if constexpr (!System::mass_form) {
-      for (int i = 0; i < n; ++i) {
-        if (solves_for_value(i)) continue;
-        const Real scale = max(slope[i], abs(delta[i]));
-        largest = max(largest, select(delta[i] == Real(0.0), Real(0.0), abs(delta[i]) / scale));
+      for (int k = 0; k < n; ++k) {
+        if (!is_derivative(k)) continue;
+        const Real scale = max(slope[k], abs(delta[k]));
+        largest = max(largest, select(delta[k] == Real(0.0), Real(0.0), abs(delta[k]) / scale));
       }
     }
     return largest;
@@ -278,16 +332,11 @@ class InitialConditions {
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Real trial[n];
       for (int i = 0; i < n; ++i) trial[i] = y[i] + h * v[i];
-      Linearisation<System, Real> matrices;
-      struct {
-        const Real& t;
-        const Real (&y)[n];
-        const Real (&dy)[n];
-        const Real (&p)[System::constants_size];
-      } const point{t + h, trial, v, p};
-      matrices.template evaluate<false>(searching, point);
+      const Real end = t + h;
+      const Point point{end, trial, v, p, weight, rtol_, h};
+      matrices_.template evaluate<false>(searching, point);
       const Mask solvable = euler_factors_.template factor<false>(
-          searching, [&](auto k) { return matrices.template shifted<Real>(k, shift); });
+          searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
       singular = singular | (searching & !solvable);
       searching = searching & solvable;
       Real delta[n];
@@ -312,7 +361,7 @@ class InitialConditions {
     const Real h = point.first_step * Real(euler_fraction);
     const Mask converged = euler_step(active, t, h, y, v, p, weight, singular);
     for (int i = 0; i < n; ++i) {
-      if (solves_for_value(i)) dy[i] = select(converged & is_finite(v[i]), v[i], Real(0.0));
+      if (!System::derivative_occurs(i)) dy[i] = select(converged & is_finite(v[i]), v[i], Real(0.0));
     }
   }
 
@@ -338,17 +387,11 @@ class InitialConditions {
       if (round == 0) h = Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span);
     }
     // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
-    Linearisation<System, Real> matrices;
-    struct {
-      const Real& t;
-      const Real (&y)[n];
-      const Real (&dy)[n];
-      const Real (&p)[System::constants_size];
-    } const at{t, y, dy, p};
-    matrices.template evaluate<false>(converged, at);
+    const Point at{t, y, dy, p, weight, rtol_, h};
+    matrices_.template evaluate<false>(converged, at);
     const Real shift = Real(1.0) / h;
     const Mask solvable = euler_factors_.template factor<false>(
-        converged, [&](auto k) { return matrices.template shifted<Real>(k, shift); });
+        converged, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
     Real delta[n];
     System::residual(t, y, dy, p, delta);
     euler_factors_.solve(delta);
@@ -356,17 +399,14 @@ class InitialConditions {
     result.consistent = converged;
   }
 
-  static constexpr MANYFOLD_INLINE int entry_row(int k) {
-    constexpr auto entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
-    return entries.row[k];
-  }
-  static constexpr MANYFOLD_INLINE int entry_column(int k) {
-    constexpr auto entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
-    return entries.column[k];
-  }
+  static constexpr auto search_entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
 
+  double rtol_;
   SearchFactors search_factors_;
   EulerFactors euler_factors_;
+  typename SearchFactors::Workspace search_workspace_;
+  typename EulerFactors::Workspace euler_workspace_;
+  Linearisation<System, Real> matrices_;
 };
 
 }  // namespace manyfold

@@ -30,7 +30,14 @@ struct InitialLanes {
   Real first_step;
   Real status;  ///< of lanes whose initial conditions failed, else `running`
   Real residual_norm;
+  Real worst_equation;
   EventStart<System, Real> events;
+};
+
+/// How far an instance was from consistent conditions, where none were found.
+struct Inconsistency {
+  double residual_norm = 0.0;
+  int worst_equation = -1;
 };
 
 template <class Method>
@@ -58,22 +65,26 @@ class Integrator {
     // Idle lanes run along on harmless numbers.
     state_.t = t_end_ = state_.contraction = Real(0.0);
     state_.h = Real(1.0);
+    state_.rtol = options.tolerances.rtol;
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
     state_.path.start(Mask(true), Real(1.0), state_.dy);
     work_.newton_passes = 0.0;
   }
 
-  /// Makes instances ready: `lanes` comes with t, t_end, y and the parameters proper in p. All lanes of the pack at
+  /// What finds the initial conditions, with the matrices that it needs. Memory suffices, it need not be constructed.
+  using Conditions = InitialConditions<Alone<System>, InitialReal, true>;
+
+  /// Makes instances ready: `lanes` comes with t, t_end, y, y' and the parameters proper in p. All lanes of the pack at
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
-  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
+  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes, Conditions& conditions) {
     System::derive(lanes.p);
     System::start_discrete(lanes.y, lanes.p);
-    InitialConditions<Alone<System>, InitialReal> conditions;
     const auto point = conditions.solve(MaskOf<InitialReal>(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy,
                                         lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
+    lanes.worst_equation = point.worst_equation;
     lanes.status = select(point.consistent, InitialReal(running), reason(point));
     if constexpr (System::has_events) {
       const InitialReal forward = select(lanes.t_end < lanes.t, InitialReal(-1.0), InitialReal(1.0));
@@ -211,6 +222,7 @@ class Integrator {
     if constexpr (System::has_events) {
       passage_.reached = select(passage_.struck, passage_.monitor.time(), state_.t);
       passage_.residual_norm = Real(0.0);
+      passage_.worst_equation = Real(-1.0);
       arrived = arrived & (target == t_end_) & !passage_.struck;
     }
     status_ = select(arrived, code(Status::success), status_);
@@ -262,12 +274,12 @@ class Integrator {
       return state_.t;
     }
   }
-  /// Of F where no consistent conditions were found after an event; else 0.
-  MANYFOLD_INLINE double residual_norm(int lane) const {
+  /// Where no consistent conditions were found after an event.
+  MANYFOLD_INLINE Inconsistency inconsistency(int lane) const {
     if constexpr (System::has_events) {
-      return Lanes::get(passage_.residual_norm, lane);
+      return {Lanes::get(passage_.residual_norm, lane), static_cast<int>(Lanes::get(passage_.worst_equation, lane))};
     } else {
-      return 0.0;
+      return {};
     }
   }
 
@@ -312,8 +324,7 @@ class Integrator {
   static constexpr double most_failures = 40.0;
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
-  /// Newton's method must contract at least this fast for the Jacobian to be kept. Hairer & Wanner II, p. 120.
-  static constexpr double rate_to_keep = 1e-3;
+  static constexpr ReuseRule rule = reuse_rule(jacobian_reuse);
 
   /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
   static constexpr bool coarse_time = epsilon<Real> > 1e-10;
@@ -340,6 +351,7 @@ class Integrator {
     Real cut = Real(largest_number);  ///< where a step that is taken again ends, shortly after its event
     Real reached;                     ///< by the last step
     Real residual_norm;               ///< after the events of the last step
+    Real worst_equation;
   };
 
   static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
@@ -401,13 +413,14 @@ class Integrator {
       widen(wanted, select(lanes, Real(1.0), Real(0.0)));
       for (int i = 0; i < n; ++i) widen(y[i], state_.y[i]);
       for (int i = 0; i < System::constants_size; ++i) widen(p[i], state_.p[i]);
-      InitialConditions<Alone<System>, InitialReal> conditions;
+      InitialConditions<Alone<System>, InitialReal, false> conditions;
       const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, options_.tolerances);
       const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
       for (int k = 0; k < Wide::width; ++k) {
         if (!Lanes::test(lanes, first + k)) continue;
         Lanes::set(status_, first + k, Wide::get(status, k));
         Lanes::set(passage_.residual_norm, first + k, Wide::get(point.residual_norm, k));
+        Lanes::set(passage_.worst_equation, first + k, Wide::get(point.worst_equation, k));
         Lanes::set(first_step, first + k, Wide::get(point.first_step, k));
         for (int i = 0; i < n; ++i) {
           Lanes::set(state_.y[i], first + k, Wide::get(y[i], k));
@@ -479,7 +492,7 @@ class Integrator {
   MANYFOLD_INLINE void choose_by_estimate(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                           const Mask& rejected, const Mask& failed) {
     if (options_.fixed_step > 0.0) {
-      if (any(failed)) state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
+      if (any(failed)) state_.h = select(failed, Real(rule.after_failure) * h, state_.h);
       return;
     }
     const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
@@ -496,14 +509,14 @@ class Integrator {
     next = select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)) & (abs(next) > abs(h)), h, next);
     if constexpr (Method::keeps) {
       const Real growth = next / h;
-      const Mask keep = accepted & (attempt.rate <= Real(rate_to_keep)) & (growth >= Real(1.0)) &
-                        (growth <= Real(StepLimits::keep_below));
+      const Mask fast = attempt.rate <= Real(rule.rate_to_keep);
+      const Mask keep = accepted & fast & (growth >= Real(1.0)) & (growth <= Real(StepLimits::keep_below));
       next = select(keep, h, next);
-      stale_ = select(accepted, select(attempt.rate <= Real(rate_to_keep), Real(0.0), Real(1.0)), stale_);
+      stale_ = select(accepted, select(fast, Real(0.0), Real(1.0)), stale_);
       stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
     }
     state_.h = select(accepted | rejected, limited(next), state_.h);
-    state_.h = select(failed, Real(StepLimits::after_newton_failure) * h, state_.h);
+    state_.h = select(failed, after_newton_failure(attempt, h, accepted), state_.h);
     history_.h = select(accepted, h, history_.h);
     history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
     if constexpr (requires { &Method::choose_order; }) {
@@ -513,6 +526,18 @@ class Integrator {
       stale_ = select(changed, Real(1.0), stale_);
     }
     remember(accepted, rejected | failed);
+  }
+
+  /// A shorter step, unless it is the Jacobian that may be to blame.
+  MANYFOLD_INLINE Real after_newton_failure(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted) {
+    if constexpr (Method::keeps && rule.recent < largest_number) {
+      jacobian_age_ = select(attempt.renewed, Real(0.0), jacobian_age_);
+      const Mask recent = jacobian_age_ < Real(rule.recent);
+      jacobian_age_ += select(accepted, Real(1.0), Real(0.0));
+      return select(recent, Real(rule.after_failure) * h, h);
+    } else {
+      return Real(rule.after_failure) * h;
+    }
   }
 
   /// The step, or the longest one that is allowed.
@@ -547,10 +572,11 @@ class Integrator {
   Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only with `coarse_time`
   Real t_end_;
   Real status_;
-  Real stale_;          ///< 1: the Jacobian must be evaluated before the next attempt
-  Real after_failure_;  ///< 1: at the start, or the last attempt was not accepted
-  Real failures_;       ///< attempts in a row that were not accepted
-  Real failure_;        ///< status that the last failure would lead to
+  Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
+  Real stale_;                     ///< 1: the Jacobian must be evaluated before the next attempt
+  Real after_failure_;             ///< 1: at the start, or the last attempt was not accepted
+  Real failures_;                  ///< attempts in a row that were not accepted
+  Real failure_;                   ///< status that the last failure would lead to
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;

@@ -14,7 +14,7 @@ inline constexpr int kernel_interface_version = 4;
 struct Assignment {
   std::int64_t instance;
   const double* parameters;  ///< [parameters of the model]
-  const double* initial;     ///< [variables of the model]
+  const double* initial;     ///< [variables of the model], then the derivatives that are given
   double t_begin;
   double t_end;
   const double* times;  ///< [time_count] output times in the order of integration
@@ -71,7 +71,8 @@ struct Kernel {
   /// Multiplications and additions of one factorisation of the model's iteration matrix, zeros left out.
   long factor_work;
   void (*describe)(ModelDescription& description);
-  /// Initial values [variables] of an instance with these parameters, where the user gives none.
+  /// Initial values [variables] of an instance with these parameters, then the derivatives that are given, where the
+  /// user gives none.
   void (*initial_values)(const double* parameters, double* initial);
   void (*run)(const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation);
 };

@@ -42,6 +42,9 @@ class Linearisation {
     Real y[System::n];
     Real dy[System::n];
     Real p[System::constants_size];
+    Real weight[System::n];
+    double rtol;
+    Real h;
     Real over_h;   ///< 1/h of the step that the factors are wanted for
     int outdated;  ///< 1: Jacobians are wanted, not factors alone
   };
@@ -58,7 +61,9 @@ class Linearisation {
 
   /// Is the factorisation of matrices of type `Factors` kept over steps (per lane), or renewed in each?
   template <class Factors>
-  static constexpr bool keeps = Factors::work > work_worth_keeping;
+  static constexpr bool keeps =
+      jacobian_reuse == JacobianReuse::automatic ? Factors::work > work_worth_keeping
+                                                 : jacobian_reuse != JacobianReuse::every_step;
 
   /// Evaluates the Jacobians in the lanes of `mask`; with `keep_others` the other lanes keep theirs.
   template <bool keep_others, class State>
@@ -69,21 +74,25 @@ class Linearisation {
       for (int i = 0; i < System::n; ++i) {
         own_->y[i] = state.y[i];
         own_->dy[i] = state.dy[i];
+        own_->weight[i] = state.weight[i];
       }
       for (int i = 0; i < System::constants_size; ++i) own_->p[i] = state.p[i];
+      own_->rtol = state.rtol;
+      own_->h = state.h;
       own_->outdated = 1;
     } else if constexpr (!alone) {
       team_.synchronize();  // others may still be factorising
-      System::template jacobian<Team::size>(state.t, state.y, state.dy, state.p, own.by_y, own.by_dy, team_.rank());
+      System::template jacobian<Team::size>(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h,
+                                            own.by_y, own.by_dy, team_.rank());
       team_.synchronize();
     } else if constexpr (keep_others) {
       Real fresh_y[System::nonzeros_y];
       Real fresh_dy[System::nonzeros_dy];
-      System::jacobian(state.t, state.y, state.dy, state.p, fresh_y, fresh_dy);
+      System::jacobian(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h, fresh_y, fresh_dy);
       for_each_index<System::nonzeros_y>([&](auto k) { own.by_y[k] = select(mask, fresh_y[k], own.by_y[k]); });
       for_each_index<System::nonzeros_dy>([&](auto k) { own.by_dy[k] = select(mask, fresh_dy[k], own.by_dy[k]); });
     } else {
-      System::jacobian(state.t, state.y, state.dy, state.p, own.by_y, own.by_dy);
+      System::jacobian(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h, own.by_y, own.by_dy);
     }
   }
 
@@ -95,13 +104,32 @@ class Linearisation {
                              WorkCounters<Real>& work, auto&& factor) {
     Mask outdated = live;
     Mask refactor = live;
-    if constexpr (keeps) {
+    if constexpr (keeps && rescales) {
+      const Real ratio = factored_h_ / h;
+      outdated = refactor =
+          live & (stale | singular_ | !((ratio > Real(rule.least_ratio)) & (ratio < Real(1.0 / rule.least_ratio))));
+      scale_ = select(refactor, Real(1.0), Real(2.0) / (Real(1.0) + ratio));
+    } else if constexpr (keeps) {
       outdated = live & stale;
       refactor = live & (stale | (h != factored_h_) | singular_);
     }
     update<keeps>(outdated, refactor, state, work, factor);
     factored_h_ = select(refactor, h, factored_h_);
+    renewed_ = outdated;
     return singular_ & live;
+  }
+
+  /// Lanes whose Jacobian the last `renew` evaluated.
+  MANYFOLD_INLINE const Mask& renewed() const { return renewed_; }
+
+  /// Do matrices for another step serve, with corrections that are scaled?
+  static constexpr ReuseRule rule = reuse_rule(jacobian_reuse);
+  static constexpr bool rescales = rule.least_ratio < 1.0;
+  /// Scales a correction of a stage that was found with a matrix for another step.
+  MANYFOLD_INLINE void rescale(Real (&correction)[System::n]) const {
+    if constexpr (rescales) {
+      for (int i = 0; i < System::n; ++i) correction[i] *= scale_;
+    }
   }
 
   /// Evaluates the Jacobians in the lanes of `outdated`, then the factors in those of `refactor`.
@@ -114,6 +142,9 @@ class Linearisation {
       singular_ = (singular_ & !refactor) | (refactor & !good);
     }
     count_work<Real>(work.jacobians, outdated, Real(1.0));
+    if constexpr (System::residuals_of_jacobian() > 0) {
+      count_work<Real>(work.residuals, outdated, Real(static_cast<double>(System::residuals_of_jacobian())));
+    }
     count_work<Real>(work.factorizations, refactor, Real(1.0));
   }
 
@@ -132,7 +163,7 @@ class Linearisation {
   /// The Jacobians that are wanted, or the part of them that falls to thread `share`.
   static MANYFOLD_INLINE void evaluate_recorded(Workspace& at, int share) {
     if (at.outdated == 0) return;
-    System::template jacobian<shares()>(at.t, at.y, at.dy, at.p, at.by_y, at.by_dy, share);
+    System::template jacobian<shares()>(at.t, at.y, at.dy, at.p, at.weight, at.rtol, at.h, at.by_y, at.by_dy, share);
   }
 
   /// Lanes whose matrix could not be factorised.
@@ -223,6 +254,8 @@ class Linearisation {
   Team team_;
   Real factored_h_ = Real(0.0);  ///< step that the factors belong to
   Mask singular_ = Mask(false);
+  Mask renewed_ = Mask(false);
+  Real scale_ = Real(1.0);
 };
 
 }  // namespace manyfold

@@ -21,7 +21,6 @@ struct StepLimits {
   static constexpr double safety = 0.9;
   static constexpr double most_growth = 8.0;
   static constexpr double most_shrinkage = 5.0;
-  static constexpr double after_newton_failure = 0.5;
   /// Small changes of h are not worth a factorisation when the old factors could be kept.
   static constexpr double keep_below = 1.2;
 };

@@ -47,16 +47,19 @@ class PackSupply {
       const Assignment& assignment = assignments_[lane < count_ ? lane : 0];
       Lanes::set(ready_.t, lane, assignment.t_begin);
       Lanes::set(ready_.t_end, lane, assignment.t_end);
-      for (int i = 0; i < System::n; ++i) Lanes::set(ready_.y[i], lane, assignment.initial[i]);
+      System::distribute_initial(
+          assignment.initial, [&](int i, double value) { Lanes::set(ready_.y[i], lane, value); },
+          [&](int i, double value) { Lanes::set(ready_.dy[i], lane, value); });
       for (int i = 0; i < System::parameters; ++i) Lanes::set(ready_.p[i], lane, assignment.parameters[i]);
     }
-    Integrator<Method>::initialize(options_, ready_);
+    Integrator<Method>::initialize(options_, ready_, conditions_);
     return true;
   }
 
   IntegratorOptions<System::n> options_;
   KernelFeed& feed_;
   typename Integrator<Method>::Initial ready_;
+  typename Integrator<Method>::Conditions conditions_;
   Assignment assignments_[width];
   int count_ = 0;
   int next_ = 0;

@@ -3,6 +3,7 @@
 #include <manyfold/model.hpp>
 
 #include "dual.hpp"
+#include "jacobian_policy.hpp"
 #include "sparsity.hpp"
 #include "static_for.hpp"
 #include "team.hpp"
@@ -141,6 +142,65 @@ struct System {
   static constexpr int nonzeros_y = entries_y.size > 0 ? entries_y.size : 1;
   static constexpr int nonzeros_dy = entries_dy.size > 0 ? entries_dy.size : 1;
 
+  /// Does the derivative of variable i stand in an equation?
+  static constexpr bool derivative_occurs(int i) {
+    for (int row = 0; row < n; ++row) {
+      if (pattern_dy.contains(row, i)) return true;
+    }
+    return false;
+  }
+
+  /// What is given of variable i at the start: as the kernel was asked for, else as the model declares it.
+  static constexpr Given given(int i) {
+#if defined(MANYFOLD_GIVEN)
+    constexpr int asked_for[] = {MANYFOLD_GIVEN};
+    return static_cast<Given>(asked_for[i]);
+#else
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.given;
+      i -= variable.count;
+    }
+    return Given::by_kind;
+#endif
+  }
+  static constexpr bool gives_value(int i) {
+    if (given(i) == Given::by_kind) return derivative_occurs(i);
+    return given(i) == Given::value || given(i) == Given::value_and_derivative;
+  }
+  static constexpr bool gives_derivative(int i) {
+    return given(i) == Given::derivative || given(i) == Given::value_and_derivative;
+  }
+  /// Is nothing but the values of the differential variables given?
+  static constexpr bool gives_by_kind() {
+    for (int i = 0; i < n; ++i) {
+      if (gives_value(i) != derivative_occurs(i) || gives_derivative(i)) return false;
+    }
+    return true;
+  }
+  static constexpr int count_given_derivatives() {
+    int count = 0;
+    for (int i = 0; i < n; ++i) count += gives_derivative(i) ? 1 : 0;
+    return count;
+  }
+  static constexpr int given_derivatives = count_given_derivatives();
+  /// Numbers that an instance starts from: all initial values, then the derivatives that are given.
+  static constexpr int initial_size = n + given_derivatives;
+  static_assert(gives_by_kind() || highest_index() == 1,
+                "manyfold: of variables of index 2 and 3 the values are given, not derivatives");
+
+  /// Splits the numbers that an instance starts from; `put_y(i, value)` and `put_dy(i, value)` take them.
+  static MANYFOLD_INLINE void distribute_initial(const double* initial, auto&& put_y, auto&& put_dy) {
+    for (int i = 0; i < n; ++i) put_y(i, initial[i]);
+    int next = n;
+    static_for<n>([&](auto i) {
+      if constexpr (gives_derivative(i)) {
+        put_dy(static_cast<int>(i), initial[next++]);
+      } else {
+        put_dy(static_cast<int>(i), 0.0);
+      }
+    });
+  }
+
   /// Completes `p` with the derived numbers.
   template <class Real>
   static MANYFOLD_INLINE void derive(Real (&p)[constants_size]) {
@@ -162,7 +222,9 @@ struct System {
   }
 
   /// The event as the model declares it; `k` is a compile-time constant.
-  static constexpr Event event(int k) { return Equations::events[k]; }
+  static constexpr Event event(int k) {
+    return Equations::events[k];
+  }
 
   /// Root functions of the events that are not scheduled.
   template <class Number, class Real>
@@ -245,14 +307,28 @@ struct System {
 
   /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`. A team divides
   /// the work among `shares`: every one of them calls with its number as `share`. What the model writes itself is
-  /// written by the first.
+  /// written by the first. `weight` and `rtol` of the error norm and step `h`: the scales of
+  /// finite differences.
   template <int shares = 1, class Real>
   static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
-                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy],
-                                       auto share) {
-    if constexpr (mass_form) {
+                                       const Real (&p)[constants_size], const Real (&weight)[n], double rtol,
+                                       const Real& h, Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy], auto share) {
+    constexpr bool may_use_own = jacobian_source == JacobianSource::automatic;
+    if constexpr (jacobian_source == JacobianSource::finite_differences) {
+      Real step_y[n];
+      Real step_dy[n];
+      difference_steps(y, dy, weight, rtol, h, step_y, step_dy);
+      difference<true, shares>(y, step_y, J, share,
+                               [&](const auto& shifted, auto& F) { residual(t, shifted, dy, p, F); });
+      if constexpr (mass_form) {
+        if (share == 0) evaluate_mass(p, M);
+      } else {
+        difference<false, shares>(dy, step_dy, M, share,
+                                  [&](const auto& shifted, auto& F) { residual(t, y, shifted, p, F); });
+      }
+    } else if constexpr (mass_form) {
       if (share == 0) evaluate_mass(p, M);
-      if constexpr (model_check::HasRhsJacobian<Equations>) {
+      if constexpr (may_use_own && model_check::HasRhsJacobian<Equations>) {
         if (share != 0) return;
         for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
         EntryWriter<Real, nonzeros_y, true> write_J{J};
@@ -264,7 +340,7 @@ struct System {
           for (int i = 0; i < n; ++i) F[i] = -F[i];
         });
       }
-    } else if constexpr (model_check::HasResidualJacobian<Equations>) {
+    } else if constexpr (may_use_own && model_check::HasResidualJacobian<Equations>) {
       if (share != 0) return;
       for (int k = 0; k < nonzeros_y; ++k) J[k] = Real(0.0);
       for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(0.0);
@@ -281,8 +357,16 @@ struct System {
 
   template <class Real>
   static MANYFOLD_INLINE void jacobian(const Real& t, const Real (&y)[n], const Real (&dy)[n],
-                                       const Real (&p)[constants_size], Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
-    jacobian(t, y, dy, p, J, M, Constant<0>{});
+                                       const Real (&p)[constants_size], const Real (&weight)[n], double rtol,
+                                       const Real& h, Real (&J)[nonzeros_y], Real (&M)[nonzeros_dy]) {
+    jacobian(t, y, dy, p, weight, rtol, h, J, M, Constant<0>{});
+  }
+
+  /// Evaluations of F that a Jacobian costs beyond those that its dual numbers stand for.
+  static constexpr int residuals_of_jacobian() {
+    if constexpr (jacobian_source != JacobianSource::finite_differences) return 0;
+    const int of_y = group_columns(pattern_y).count + 1;
+    return mass_form ? of_y : of_y + group_columns(pattern_dy).count + 1;
   }
 
  private:
@@ -292,23 +376,10 @@ struct System {
     Real (&values)[Count];
     Real structural_zero = Real(0.0);
     MANYFOLD_INLINE Real& operator()(int i, int j) {
-      constexpr auto table = slots(choose<by_y>());
-      const int slot = table.slot[i][j];
+      const int slot = entries<by_y>().slot(i, j);
       return slot >= 0 ? values[slot] : structural_zero;
     }
   };
-
-  struct SlotTable {
-    short slot[n][n] = {};
-  };
-  template <class EntryList>
-  static constexpr SlotTable slots(const EntryList& entries) {
-    SlotTable table;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) table.slot[i][j] = static_cast<short>(entries.slot(i, j));
-    }
-    return table;
-  }
 
   template <class Real>
   static MANYFOLD_INLINE void evaluate_mass(const Real (&p)[constants_size], Real (&M)[nonzeros_dy]) {
@@ -320,51 +391,81 @@ struct System {
     }
   }
 
-  template <bool by_y>
-  static constexpr auto column_groups = group_columns(by_y ? pattern_y : pattern_dy);
-
   /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
   static constexpr int most_directions = 12;
 
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>
   static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto share, auto&& function) {
-    constexpr auto& groups = column_groups<by_y>;
-    constexpr auto entries = choose<by_y>();
-    constexpr int groups_of_share = (groups.count + shares - 1) / shares;
+    constexpr int groups_of_share = (groups<by_y>.count + shares - 1) / shares;
     constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;
     const int begin = share * groups_of_share;
     static_for<passes>([&](auto pass) {
       constexpr int done = pass * most_directions;
       constexpr int directions = groups_of_share - done < most_directions ? groups_of_share - done : most_directions;
       const int first = begin + done;
-      if (first >= groups.count) return;
+      if (first >= groups<by_y>.count) return;
       Dual<Real, directions> seeded[n];
       Dual<Real, directions> F[n];
       for_each_index<n>([&](auto j) {
         seeded[j] = Dual<Real, directions>(x[j]);
-        const int group = group_of(groups, j) - first;
+        const int group = groups<by_y>.group[j] - first;
         if (group >= 0 && group < directions) seeded[j].tangent[group] = Real(1.0);
       });
       function(seeded, F);
-      for_each_index<entries.size>([&](auto k) {
-        const int group = group_of(groups, column_of(entries, k)) - first;
-        if (group >= 0 && group < directions) values[k] = F[row_of(entries, k)].tangent[group];
+      for_each_index<entries<by_y>().size>([&](auto k) {
+        const int group = groups<by_y>.group[entries<by_y>().column[k]] - first;
+        if (group >= 0 && group < directions) values[k] = F[entries<by_y>().row[k]].tangent[group];
       });
     });
   }
 
+  /// Steps of finite differences: sqrt(epsilon) max(|y| + atol/rtol, |h y'|), in the direction of the solution; those
+  /// of y' the same over h, for both change together in an iteration matrix. IDA and DASSL have atol alone in place of
+  /// atol/rtol, which beside larger terms of an equation is lost to rounding.
+  template <class Real>
+  static MANYFOLD_INLINE void difference_steps(const Real (&y)[n], const Real (&dy)[n], const Real (&weight)[n],
+                                               double rtol, const Real& h, Real (&step_y)[n], Real (&step_dy)[n]) {
+    constexpr double root = epsilon<Real> < 1e-10 ? 1.4901161193847656e-8 : 3.4526698300124393e-4;
+    for (int i = 0; i < n; ++i) {
+      const Real change = h * dy[i];
+      const Real size = Real(root) * max(max(abs(y[i]), Real(1.0 / rtol) / weight[i]), abs(change));
+      step_y[i] = select(change < Real(0.0), -size, size);
+      step_dy[i] = size / h;
+    }
+  }
+
+  /// As `differentiate`, by forward differences: columns that share no row are shifted together. Curtis, Powell & Reid,
+  /// J. Inst. Math. Appl. 13 (1974).
+  template <bool by_y, int shares, class Real, int Count>
+  static MANYFOLD_INLINE void difference(const Real (&x)[n], const Real (&step)[n], Real (&values)[Count], auto share,
+                                         auto&& function) {
+    Real F[n];
+    function(x, F);
+    for (int group = share; group < groups<by_y>.count; group += shares) {
+      Real shifted[n];
+      for_each_index<n>([&](auto j) { shifted[j] = groups<by_y>.group[j] == group ? x[j] + step[j] : x[j]; });
+      Real G[n];
+      function(shifted, G);
+      for_each_index<entries<by_y>().size>([&](auto k) {
+        const int j = entries<by_y>().column[k];
+        const int i = entries<by_y>().row[k];
+        // The difference of the arguments as they were rounded.
+        if (groups<by_y>.group[j] == group) values[k] = (G[i] - F[i]) / (shifted[j] - x[j]);
+      });
+    }
+  }
+
   template <bool by_y>
-  static constexpr auto choose() {
+  static constexpr MANYFOLD_INLINE const auto& entries() {
     if constexpr (by_y) {
       return entries_y;
     } else {
       return entries_dy;
     }
   }
-  static constexpr MANYFOLD_INLINE int group_of(const auto& groups, int j) { return groups.group[j]; }
-  static constexpr MANYFOLD_INLINE int row_of(const auto& entries, int k) { return entries.row[k]; }
-  static constexpr MANYFOLD_INLINE int column_of(const auto& entries, int k) { return entries.column[k]; }
+  template <bool by_y>
+  static constexpr auto groups = group_columns(by_y ? pattern_y : pattern_dy);
 };
 
 /// `Base` in mixed precision: what Newton's method solves with is factorised in single precision, all else is double.

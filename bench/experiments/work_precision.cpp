@@ -1,6 +1,8 @@
 // Work against precision: what each method spends on each problem to reach a given error at the end point, in
-// floating-point operations of one lane, and how far the choice of `auto` is from the best. A table for the
-// documentation.
+// floating-point operations of one lane and in processor time of a pack, and how far the choice of `auto` is from the
+// best. Tables for the documentation on standard output; with residuals and factorisations into the file that is named.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -13,6 +15,7 @@
 #include "bench/counted.hpp"
 
 #define MANYFOLD_ONE_LANE
+#include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
 #include "kernels/kernel.hpp"
 #include "problems/cstr/cstr.hpp"
@@ -37,39 +40,58 @@ constexpr double per_root = 10.0;
 constexpr double per_power = 30.0;
 constexpr double per_function = 10.0;
 
+/// One integration of the nominal instance.
 struct Point {
+  double rtol;
   double error;
-  double work;
+  double operations;
+  Counters counters;
 };
 
 class KeepValues : public ResultSink {
  public:
   void write(const Chunk& chunk) override {
     values = chunk.values;
-    status = chunk.outcomes[0].status;
+    outcome = chunk.outcomes[0];
   }
   std::vector<double> values;
-  Status status = Status::cancelled;
+  InstanceOutcome outcome;
 };
 
-template <Model Equations, template <class, class> class Method>
-std::optional<Point> integrate(double rtol) {
-  ModelDescription model;
-  describe_model<Equations>(model);
-  std::ifstream file(std::string("problems/") + model.name + "/reference.json");
-  const auto reference = nlohmann::json::parse(file);
-  const auto exact = reference["values"].get<std::vector<double>>();
-  const auto scale = test::error_scales(model.name, exact.size());
+/// The reference solution of a problem.
+struct Reference {
+  explicit Reference(const std::string& model) {
+    std::ifstream file("problems/" + model + "/reference.json");
+    const auto read = nlohmann::json::parse(file);
+    t_end = read["t_end"];
+    values = read["values"].get<std::vector<double>>();
+    scale = test::error_scales(model, values.size());
+  }
+  double t_end;
+  std::vector<double> values;
+  std::vector<double> scale;
+};
+
+/// `instances` of `model`, the first of them nominal, the others with parameters up to two percent off, so that the
+/// lanes of a pack disagree as they do in a sweep.
+EnsembleRun prepare(const ModelDescription& model, const Kernel& kernel, const Reference& reference, double rtol,
+                    std::int64_t instances) {
   EnsembleRun run;
-  run.kernel = &kernel<Equations, Method, Counted>();
+  run.kernel = &kernel;
   run.parameter_count = static_cast<int>(model.parameters.size());
   run.variable_count = static_cast<int>(model.variables.size());
-  run.instances = 1;
-  run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
-    for (std::size_t i = 0; i < model.parameters.size(); ++i) p[i] = model.parameters[i].value;
+  run.event_count = static_cast<int>(model.events.size());
+  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.instances = instances;
+  run.fill_instance = [&](std::int64_t instance, double* p, double* y, double* t_span) {
+    for (std::size_t i = 0; i < model.parameters.size(); ++i) {
+      const double phase =
+          std::fmod(0.6180339887498949 * static_cast<double>(instance) * static_cast<double>(i + 1), 1.0);
+      p[i] = model.parameters[i].value * (1.0 + 0.04 * (phase > 0.5 ? phase - 1.0 : phase));
+    }
     std::fill_n(y, model.variables.size(), std::nan(""));
     t_span[0] = model.t_begin;
-    t_span[1] = reference["t_end"];
+    t_span[1] = reference.t_end;
   };
   run.time_count = 1;
   run.fill_times = [](double, double end, double* times) { times[0] = end; };
@@ -77,27 +99,68 @@ std::optional<Point> integrate(double rtol) {
   run.options.rtol = rtol;
   run.options.max_steps = 100'000;
   run.options.threads = 1;
-  for (const double s : scale) run.options.atol.push_back(rtol * s);
+  for (const double s : reference.scale) run.options.atol.push_back(rtol * s);
+  return run;
+}
+
+template <Model Equations, template <class, class> class Method>
+std::optional<Point> integrate(double rtol) {
+  ModelDescription model;
+  describe_model<Equations>(model);
+  const Reference reference(model.name);
+  const EnsembleRun run = prepare(model, kernel<Equations, Method, Counted>(), reference, rtol, 1);
   counted = {};
   KeepValues sink;
   run_ensemble(run, sink);
-  if (sink.status != Status::success) return std::nullopt;
-  Point point{0.0, counted.additions + counted.multiplications + per_division * counted.divisions +
-                       per_root * counted.roots + per_power * counted.powers + per_function * counted.functions};
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    point.error = std::max(point.error, std::abs(sink.values[i] - exact[i]) / (scale[i] + std::abs(exact[i])));
+  if (sink.outcome.status != Status::success) return std::nullopt;
+  Point point{rtol, 0.0,
+              counted.additions + counted.multiplications + per_division * counted.divisions +
+                  per_root * counted.roots + per_power * counted.powers + per_function * counted.functions,
+              sink.outcome.counters};
+  for (std::size_t i = 0; i < reference.values.size(); ++i) {
+    const double size = reference.scale[i] + std::abs(reference.values[i]);
+    point.error = std::max(point.error, std::abs(sink.values[i] - reference.values[i]) / size);
   }
   return point;
 }
 
-/// The least work with which the error is at most `target`, there and at all tighter tolerances: no luck.
-std::optional<double> work_for(const std::vector<std::optional<Point>>& points, double target) {
-  std::optional<double> work;
+/// The cheapest integration with an error of at most `target`, there and at all tighter tolerances: no luck.
+std::optional<Point> cheapest(const std::vector<std::optional<Point>>& points, double target) {
+  std::optional<Point> best;
   for (auto point = points.rbegin(); point != points.rend(); ++point) {
     if (!*point || (*point)->error > target) break;
-    if (!work || (*point)->work < *work) work = (*point)->work;
+    if (!best || (*point)->operations < best->operations) best = **point;
   }
-  return work;
+  return best;
+}
+
+double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_utime.tv_sec) + 1e-6 * static_cast<double>(used.ru_utime.tv_usec);
+}
+
+/// Processor time per instance in seconds, with packs of the best instruction set: the least of three runs.
+double time_of(const std::string& model, const std::string& method, double rtol) {
+  static std::map<std::string, LoadedKernel> kernels;
+  LoadedKernel& loaded = kernels[model + " " + method];
+  if (loaded.kernel == nullptr) {
+    KernelRequest request;
+    request.model = model;
+    request.method = method;
+    loaded = load_kernel(request, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  }
+  constexpr std::int64_t instances = 256;
+  const Reference reference(model);
+  const EnsembleRun run = prepare(loaded.model, *loaded.kernel, reference, rtol, instances);
+  double least = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 3; ++round) {
+    KeepValues sink;
+    const double begin = processor_seconds();
+    run_ensemble(run, sink);
+    least = std::min(least, processor_seconds() - begin);
+  }
+  return least / static_cast<double>(instances);
 }
 
 template <Model Equations, template <class, class> class Method>
@@ -114,7 +177,8 @@ constexpr double targets[] = {1e-3, 1e-5, 1e-7};
 struct Line {
   std::string problem;
   double target;
-  std::map<std::string, double> work;
+  std::map<std::string, Point> points;  ///< by method
+  std::map<std::string, double> seconds;
   std::string automatic;  ///< what `auto` takes
 };
 
@@ -148,7 +212,10 @@ class Problem {
     for (const double target : targets) {
       Line line{model.name, target, {}, automatic(target)};
       for (const auto& [method, points] : points_) {
-        if (const auto work = work_for(points, target)) line.work[method] = *work;
+        const auto point = cheapest(points, target);
+        if (!point) continue;
+        line.points[method] = *point;
+        line.seconds[method] = time_of(model.name, method, point->rtol);
       }
       lines.push_back(line);
     }
@@ -169,34 +236,44 @@ class Problem {
   std::map<std::string, std::vector<std::optional<Point>>> points_;
 };
 
-void print_table(const std::vector<Line>& lines) {
+/// `cost(line, method)` as a multiple of the least; `unit` of the least is what the last column has.
+void print_table(const std::vector<Line>& lines, const std::string& unit, const auto& cost) {
   fmt::print("| problem | error |");
   for (const std::string& column : columns) fmt::print(" {} |", column);
-  fmt::print(" auto | best, operations |\n|---|---|{}---|---|\n", [] {
-    std::string rule;
-    for (std::size_t i = 0; i < columns.size(); ++i) rule += "---|";
-    return rule;
-  }());
+  fmt::print(" auto | best, {} |\n|---|---|", unit);
+  for (std::size_t i = 0; i < columns.size(); ++i) fmt::print("---|");
+  fmt::print("---|---|\n");
   double logarithms = 0.0;
   for (const Line& line : lines) {
     double best = std::numeric_limits<double>::infinity();
-    for (const auto& [method, work] : line.work) best = std::min(best, work);
+    for (const auto& [method, point] : line.points) best = std::min(best, cost(line, method));
     fmt::print("| {} | {:.0e} |", line.problem, line.target);
     for (const std::string& column : columns) {
-      const auto found = line.work.find(column);
-      fmt::print(" {} |", found == line.work.end() ? "-" : fmt::format("{:.1f}", found->second / best));
+      fmt::print(" {} |", line.points.contains(column) ? fmt::format("{:.1f}", cost(line, column) / best) : "-");
     }
     fmt::print(" {} | {:.2g} |\n", line.automatic, best);
-    logarithms += std::log(line.work.at(line.automatic) / best);
+    logarithms += std::log(cost(line, line.automatic) / best);
   }
   fmt::print("\nThe choice of `auto` spends {:.2f} times as much as the best, in geometric mean.\n",
              std::exp(logarithms / static_cast<double>(lines.size())));
 }
 
+void write_points(const std::vector<Line>& lines, const std::string& path) {
+  std::ofstream file(path);
+  file << "problem\tmethod\terror asked for\trtol\terror\tsteps\tresiduals\tfactorizations\toperations\tmicroseconds\n";
+  for (const Line& line : lines) {
+    for (const auto& [method, point] : line.points) {
+      file << fmt::format("{}\t{}\t{:.0e}\t{:.2e}\t{:.2e}\t{}\t{}\t{}\t{:.0f}\t{:.2f}\n", line.problem, method,
+                          line.target, point.rtol, point.error, point.counters.steps, point.counters.residuals,
+                          point.counters.factorizations, point.operations, 1e6 * line.seconds.at(method));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace manyfold
 
-int main() {
+int main(int argc, char** argv) {
   using namespace manyfold;
   std::vector<Line> lines;
   Problem<Robertson>{lines};
@@ -210,5 +287,11 @@ int main() {
   Problem<Cstr>{lines};
   Problem<PendulumIndex2>{lines};
   Problem<PendulumIndex3>{lines};
-  print_table(lines);
+  print_table(lines, "operations",
+              [](const Line& line, const std::string& method) { return line.points.at(method).operations; });
+  fmt::print("\nThe same in processor time per instance, in ensembles of 256 on {} lanes:\n\n",
+             default_instruction_set());
+  print_table(lines, "microseconds",
+              [](const Line& line, const std::string& method) { return 1e6 * line.seconds.at(method); });
+  if (argc > 1) write_points(lines, argv[1]);
 }

@@ -27,6 +27,9 @@ struct SolveArguments {
   std::string model;
   std::vector<std::string> parameters;  ///< NAME=VALUE
   std::vector<std::string> initial;     ///< NAME=VALUE
+  std::vector<std::string> initial_conditions;
+  std::string jacobian = "automatic";
+  std::string jacobian_reuse = "automatic";
   std::optional<double> t_end;
   std::string times;  ///< a count, or a list separated by commas; empty: 11, or the end alone with --json
   double rtol = 1e-6;

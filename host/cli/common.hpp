@@ -117,16 +117,19 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   return backend.devices->load(device_source(request, shape, announce), demand);
 }
 
-/// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one;
-/// `value_of(name)` is that value, which goes into `request`.
-template <class ValueOf>
-LoadedKernel load_with_structure(KernelRequest& request, const ValueOf& value_of) {
+/// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one:
+/// `value_of(name)` is that value. `given_of(model)`: what the user says is given at the start. Both go into `request`.
+template <class ValueOf, class GivenOf>
+LoadedKernel load_as_asked(KernelRequest& request, const ValueOf& value_of, const GivenOf& given_of) {
   LoadedKernel loaded = load_kernel(request, announce);
-  const std::string& name = loaded.model.structural.name;
-  if (name.empty()) return loaded;
-  request.structural_value = value_of(name);
-  if (!request.structural_value || *request.structural_value == loaded.model.structural.value) return loaded;
-  return load_kernel(request, announce);
+  if (const std::string& name = loaded.model.structural.name; !name.empty()) {
+    request.structural_value = value_of(name);
+    if (request.structural_value && *request.structural_value != loaded.model.structural.value) {
+      loaded = load_kernel(request, announce);
+    }
+  }
+  request.given = given_of(loaded.model);
+  return request.given.empty() ? loaded : load_kernel(request, announce);
 }
 
 inline nlohmann::ordered_json counters_json(const Counters& counters) {

@@ -95,6 +95,10 @@ int describe(const std::string& name, bool json) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", variable.name, fmt::format("{:g}", variable.initial),
                              variable.unit, variable.algebraic ? "algebraic" : "differential", variable.description);
   }
+  for (const VariableDescription& derivative : model.given_derivatives) {
+    std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", derivative.name,
+                             fmt::format("{:g}", derivative.initial), derivative.unit, "given", derivative.description);
+  }
   std::cout << "\nparameters\n";
   for (const ParameterDescription& parameter : model.parameters) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),

@@ -57,6 +57,11 @@ int main(int argc, char** argv) {
   solve->add_option("MODEL", solve_arguments.model, "Built-in name or model file")->required();
   solve->add_option("--set", solve_arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
   solve->add_option("--initial", solve_arguments.initial, "Initial value: NAME=VALUE")->allow_extra_args(false);
+  solve
+      ->add_option("--initial-conditions", solve_arguments.initial_conditions,
+                   "What is given at the start: steady_state, or names of variables and derivatives: x,der(y)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   solve->add_option("--t-end", solve_arguments.t_end, "End time; default: the model's");
   solve->add_option("--times", solve_arguments.times, "Output times: a count of equal steps, or t1,t2,...");
   solve->add_option("--rtol", solve_arguments.rtol, "Relative tolerance")->capture_default_str();
@@ -64,6 +69,12 @@ int main(int argc, char** argv) {
   solve->add_option("--method", solve_arguments.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", solve_arguments.backend, "auto, cpu or cuda")->capture_default_str();
   solve->add_option("--precision", solve_arguments.precision, "float64 | float32 | mixed")->capture_default_str();
+  solve->add_option("--jacobian", solve_arguments.jacobian, "automatic | dual_numbers | finite_differences")
+      ->capture_default_str();
+  solve
+      ->add_option("--jacobian-reuse", solve_arguments.jacobian_reuse,
+                   "automatic | every_step | contraction | cameron | dassl")
+      ->capture_default_str();
   CLI::Option* solve_json = solve->add_flag("--json", solve_arguments.json, "Print one JSON object with the end state");
   solve->add_option("--csv", solve_arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
 

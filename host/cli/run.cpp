@@ -96,10 +96,16 @@ int run(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
   if (arguments.backend) sweep.options.backend = *arguments.backend;
   if (arguments.threads) sweep.options.threads = *arguments.threads;
-  KernelRequest request{sweep.model, sweep.options.method,    std::nullopt,
-                        "",          sweep.options.precision, sweep.options.rtol};
-  LoadedKernel loaded =
-      load_with_structure(request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
+  KernelRequest request;
+  request.model = sweep.model;
+  request.method = sweep.options.method;
+  request.precision = sweep.options.precision;
+  request.rtol = sweep.options.rtol;
+  request.jacobian = sweep.options.jacobian;
+  request.jacobian_reuse = sweep.options.jacobian_reuse;
+  LoadedKernel loaded = load_as_asked(
+      request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); },
+      [&](const ModelDescription& model) { return given_at_start(sweep, model); });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);
   const ChosenBackend backend = choose_backend(sweep.options, resolved.inputs.instances());
   const ChosenTier tier = choose_tier(sweep.options, request.method, backend, loaded);
@@ -138,6 +144,7 @@ int run(const RunArguments& arguments) {
   ensemble.kernel = loaded.kernel;
   ensemble.parameter_count = static_cast<int>(loaded.model.parameters.size());
   ensemble.variable_count = static_cast<int>(loaded.model.variables.size());
+  ensemble.given_derivatives = static_cast<int>(loaded.model.given_derivatives.size());
   ensemble.event_count = static_cast<int>(loaded.model.events.size());
   ensemble.discrete_count = static_cast<int>(loaded.model.discrete.size());
   ensemble.instances = resolved.inputs.instances();

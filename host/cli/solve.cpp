@@ -7,6 +7,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/engine/ensemble_run.hpp"
+#include "host/io/initial_conditions.hpp"
 #include "host/io/nearest_name.hpp"
 #include "host/io/output_times.hpp"
 
@@ -59,6 +60,10 @@ OutputTimes output_times(const SolveArguments& arguments) {
   return OutputTimes::list(times);
 }
 
+const std::string& worst_equation(const ModelDescription& model, const InstanceOutcome& outcome) {
+  return model.equations[static_cast<std::size_t>(outcome.worst_equation)];
+}
+
 /// Keeps the single instance's results.
 class Memory : public ResultSink {
  public:
@@ -83,14 +88,24 @@ int solve(const SolveArguments& arguments) {
   const ChosenBackend backend = choose_backend(options, 1);
   std::vector<std::pair<std::string, double>> settings;
   for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
-  KernelRequest request{arguments.model, arguments.method, std::nullopt, "", arguments.precision, arguments.rtol};
-  const LoadedKernel loaded = load_with_structure(request, [&](const std::string& name) -> std::optional<long> {
+  KernelRequest request;
+  request.model = arguments.model;
+  request.method = arguments.method;
+  request.precision = arguments.precision;
+  request.rtol = arguments.rtol;
+  request.jacobian = arguments.jacobian;
+  request.jacobian_reuse = arguments.jacobian_reuse;
+  const auto structural_value = [&](const std::string& name) -> std::optional<long> {
     for (const auto& [key, value] : settings) {
       if (key != name) continue;
       if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
       return static_cast<long>(value);
     }
     return std::nullopt;
+  };
+  const LoadedKernel loaded = load_as_asked(request, structural_value, [&](const ModelDescription& model) {
+    return arguments.initial_conditions.empty() ? std::vector<int>()
+                                                : given_at_start(model, arguments.initial_conditions);
   });
   const ModelDescription& model = loaded.model;
   std::vector<double> parameters;
@@ -99,10 +114,11 @@ int solve(const SolveArguments& arguments) {
     if (name == model.structural.name) continue;
     parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
   }
-  std::vector<double> initial(model.variables.size(), std::numeric_limits<double>::quiet_NaN());
+  const std::vector<VariableDescription> initial_quantities = model.initial_quantities();
+  std::vector<double> initial(initial_quantities.size(), std::numeric_limits<double>::quiet_NaN());
   for (const std::string& text : arguments.initial) {
     const auto [name, value] = assignment(text, "--initial");
-    initial[static_cast<std::size_t>(index_of(name, model.variables, "variable", model.name))] = value;
+    initial[static_cast<std::size_t>(index_of(name, initial_quantities, "variable", model.name))] = value;
   }
   const double t_end = arguments.t_end.value_or(model.t_end);
   if (!std::isfinite(t_end)) throw UsageError("--t-end: needs a finite number");
@@ -113,7 +129,8 @@ int solve(const SolveArguments& arguments) {
   EnsembleRun run;
   run.kernel = loaded.kernel;
   run.parameter_count = static_cast<int>(parameters.size());
-  run.variable_count = static_cast<int>(initial.size());
+  run.variable_count = static_cast<int>(model.variables.size());
+  run.given_derivatives = static_cast<int>(model.given_derivatives.size());
   run.event_count = static_cast<int>(model.events.size());
   run.discrete_count = static_cast<int>(model.discrete.size());
   run.instances = 1;
@@ -127,7 +144,7 @@ int solve(const SolveArguments& arguments) {
   run.fill_times = [&](double begin, double end, double* out) { times.fill(begin, end, out); };
   for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
   run.options = options;
-  std::vector<double> end_state(2 * initial.size());
+  std::vector<double> end_state(2 * model.variables.size());
   run.end_state = [&](std::int64_t, const double* state) { std::copy_n(state, end_state.size(), end_state.begin()); };
   const std::unique_ptr<DeviceProgram> device = load_device_program(backend, Tier::fused, request, run);
   run.device = device.get();
@@ -157,6 +174,7 @@ int solve(const SolveArguments& arguments) {
       result["derivatives"][model.variables[i].name] = end_state[n + i];
     }
     if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
+    if (outcome.worst_equation >= 0) result["worst_equation"] = worst_equation(model, outcome);
     std::cout << result.dump(2) << std::endl;
   } else if (arguments.csv) {
     std::ofstream file(*arguments.csv);
@@ -192,7 +210,9 @@ int solve(const SolveArguments& arguments) {
   }
   if (!good) {
     const std::string residual =
-        outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
+        outcome.worst_equation >= 0
+            ? fmt::format("; residual norm {:.3g}, of {}", outcome.residual_norm, worst_equation(model, outcome))
+            : "";
     const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
                                   ? fmt::format(": event '{}'", event_name(outcome.last_event))
                                   : "";

@@ -85,14 +85,41 @@ struct KernelMethod {
   std::string template_name;
 };
 
+/// Rosenbrock methods rest on matrices that are exact and new; the multistep method and Cameron's have rules of their
+/// own.
+void check_jacobian_choices(const KernelRequest& request, const std::string& family) {
+  const auto check = [](const char* what, const std::string& name, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    throw UsageError(fmt::format("unknown {} '{}'{}", what, name, did_you_mean(name, known)));
+  };
+  check("jacobian", request.jacobian, jacobian_sources);
+  check("jacobian_reuse", request.jacobian_reuse, jacobian_reuses);
+  if (request.jacobian == "finite_differences" && (family == "Rosenbrock" || family.empty())) {
+    throw UsageError(
+        fmt::format("method '{}' needs exact Jacobians: finite differences are for Newton's method, as in "
+                    "'radau5' or 'bdf'",
+                    request.method));
+  }
+  if (request.jacobian_reuse != "automatic" && family != "Radau IIA" && family != "Lobatto IIIC" &&
+      family != "ESDIRK" && family != "SDIRK") {
+    throw UsageError(
+        fmt::format("method '{}' has no choice of jacobian_reuse: take 'automatic', or a Radau, Lobatto or "
+                    "diagonally implicit method",
+                    request.method));
+  }
+}
+
 KernelMethod find_method(const KernelRequest& request) {
   if (request.method == "auto") {
+    check_jacobian_choices(request, "");
     if (request.rtol >= 1e-4) return {"auto_loose", "AutoLoose"};
     if (request.rtol >= 1e-6) return {"auto_medium", "AutoMedium"};
     return {"auto_tight", "AutoTight"};
   }
   for (const MethodDescription& method : methods()) {
-    if (method.name == request.method) return {method.name, method.template_name};
+    if (method.name != request.method) continue;
+    check_jacobian_choices(request, method.family);
+    return {method.name, method.template_name};
   }
   throw UsageError(fmt::format("unknown method '{}'{}", request.method, did_you_mean(request.method, method_names())));
 }
@@ -257,10 +284,18 @@ std::string kernel_unit(const KernelRequest& request, const ModelSource& source,
         "{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
         source.file.string()));
   }
-  return fmt::format(
-      "{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n",
-      request.structural_value ? fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value) : "",
-      source.file.string(), header, entry_point);
+  std::string choices;
+  if (request.structural_value)
+    choices += fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value);
+  const auto choose = [&](const char* macro, const std::string& choice, const std::vector<std::string>& known) {
+    const auto number = std::find(known.begin(), known.end(), choice) - known.begin();
+    if (number > 0) choices += fmt::format("#define {} {}\n", macro, number);
+  };
+  choose("MANYFOLD_JACOBIAN", request.jacobian, jacobian_sources);
+  choose("MANYFOLD_JACOBIAN_REUSE", request.jacobian_reuse, jacobian_reuses);
+  if (!request.given.empty()) choices += fmt::format("#define MANYFOLD_GIVEN {}\n", fmt::join(request.given, ", "));
+  return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n", choices,
+                     source.file.string(), header, entry_point);
 }
 
 }  // namespace
@@ -352,7 +387,9 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     check_structural_value(request.model, model->structural, *request.structural_value);
   }
 
-  if (source.builtin && !request.structural_value && request.precision == "float64") {
+  const bool as_built = !request.structural_value && request.given.empty() && request.precision == "float64" &&
+                        request.jacobian == "automatic" && request.jacobian_reuse == "automatic";
+  if (source.builtin && as_built) {
     const std::string name = fmt::format("{}-{}-{}.so", request.model, method.name, instruction_set);
     for (const fs::path& folder :
          {executable_folder() / "kernels", executable_folder() / ".." / "lib" / "manyfold" / "kernels"}) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <manyfold/description.hpp>
 
@@ -13,14 +14,21 @@
 
 namespace manyfold {
 
+/// In the order of `JacobianSource` and `JacobianReuse`.
+inline const std::vector<std::string> jacobian_sources = {"automatic", "dual_numbers", "finite_differences"};
+inline const std::vector<std::string> jacobian_reuses = {"automatic", "every_step", "contraction", "cameron", "dassl"};
+
 /// Which kernel.
 struct KernelRequest {
-  std::string model;                     ///< a built-in name, or the path of a model file (.hpp)
-  std::string method;                    ///< a name of `methods()`, or "auto"
-  std::optional<long> structural_value;  ///< of the model's structural parameter
-  std::string instruction_set;           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
-  std::string precision = "float64";     ///< float64 | float32 | mixed
-  double rtol = 1e-6;                    ///< for "auto": the tolerance that the method is to suit
+  std::string model;                         ///< a built-in name, or the path of a model file (.hpp)
+  std::string method;                        ///< a name of `methods()`, or "auto"
+  std::optional<long> structural_value;      ///< of the model's structural parameter
+  std::string instruction_set;               ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
+  std::string precision = "float64";         ///< float64 | float32 | mixed
+  std::vector<int> given = {};               ///< numbers of `Given`, one per variable; empty: as the model says
+  std::string jacobian = "automatic";        ///< one of `jacobian_sources`
+  std::string jacobian_reuse = "automatic";  ///< one of `jacobian_reuses`
+  double rtol = 1e-6;                        ///< for "auto": the tolerance that the method is to suit
 };
 
 /// A kernel and the library that holds it; the pointer stays good as long as this object lives.

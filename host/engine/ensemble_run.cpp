@@ -19,6 +19,11 @@ int event_capacity(const EnsembleRun& run) {
   return run.event_count > 0 ? run.options.event_log : 0;
 }
 
+/// Numbers that an instance starts from.
+std::size_t initial_size(const EnsembleRun& run) {
+  return static_cast<std::size_t>(run.variable_count + run.given_derivatives);
+}
+
 /// Numbers in an entry of the log, before or after the event.
 std::size_t event_row(const EnsembleRun& run) {
   return run.saved.size() + static_cast<std::size_t>(run.discrete_count);
@@ -136,7 +141,7 @@ class WorkQueue {
     const double missing = std::numeric_limits<double>::quiet_NaN();
     chunk.outcomes.resize(count);
     chunk.parameters.assign(count * static_cast<std::size_t>(run_.parameter_count), missing);
-    chunk.initial.assign(count * static_cast<std::size_t>(run_.variable_count), missing);
+    chunk.initial.assign(count * initial_size(run_), missing);
     chunk.t_span.assign(count * 2, missing);
     chunk.times.assign(count * times, missing);
     chunk.values.assign(count * times * run_.saved.size(), missing);
@@ -153,11 +158,11 @@ class WorkQueue {
     const auto at = static_cast<std::size_t>(k);
     const auto times = static_cast<std::size_t>(run_.time_count);
     double* parameters = chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count);
-    double* initial = chunk.initial.data() + at * static_cast<std::size_t>(run_.variable_count);
+    double* initial = chunk.initial.data() + at * initial_size(run_);
     double* t_span = chunk.t_span.data() + at * 2;
     double* output_times = chunk.times.data() + at * times;
     run_.fill_instance(chunk.first + k, parameters, initial, t_span);
-    std::vector<double> own(static_cast<std::size_t>(run_.variable_count));
+    std::vector<double> own(initial_size(run_));
     run_.kernel->initial_values(parameters, own.data());
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (std::isnan(initial[i])) initial[i] = own[i];

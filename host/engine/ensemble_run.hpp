@@ -23,8 +23,8 @@ struct Progress {
   double seconds = 0.0;
 };
 
-/// The inputs of instance `instance`: parameters [np], initial values [n] (NaN: the model's own), start and end time
-/// [2]. Called from many threads; must depend on its arguments alone.
+/// The inputs of instance `instance`: parameters [np], initial values [n] and the derivatives that are given (NaN: the
+/// model's own), start and end time [2]. Called from many threads; must depend on its arguments alone.
 using FillInstance = std::function<void(std::int64_t instance, double* parameters, double* initial, double* t_span)>;
 
 /// The output times [time_count] of an instance with the given time span, in the order of integration.
@@ -35,8 +35,9 @@ struct EnsembleRun {
   DeviceProgram* device = nullptr;  ///< integrates in place of the kernel; null: the processor does
   int parameter_count = 0;
   int variable_count = 0;
-  int event_count = 0;     ///< events of the model
-  int discrete_count = 0;  ///< discrete numbers of the model
+  int given_derivatives = 0;  ///< that an instance starts from, beside the values of the variables
+  int event_count = 0;        ///< events of the model
+  int discrete_count = 0;     ///< discrete numbers of the model
   std::int64_t instances = 0;
   FillInstance fill_instance;
   int time_count = 1;

@@ -182,7 +182,7 @@ class ResultFile::Writer {
       }
     };
     require_indices(settings_.saved, settings_.model.variables.size(), "saved");
-    require_indices(settings_.sampled_initial, settings_.model.variables.size(), "sampled_initial");
+    require_indices(settings_.sampled_initial, settings_.model.initial_quantities().size(), "sampled_initial");
     require_indices(settings_.sampled_parameters, settings_.model.parameters.size(), "sampled_parameters");
   }
 
@@ -201,7 +201,9 @@ class ResultFile::Writer {
     require(chunk.outcomes.size(), count, "outcomes");
     require(chunk.values.size(), count * times_ * saved_, "values");
     if (!parameters_.empty()) require(chunk.parameters.size(), count * settings_.model.parameters.size(), "parameters");
-    if (!initial_.empty()) require(chunk.initial.size(), count * settings_.model.variables.size(), "initial");
+    if (!initial_.empty()) {
+      require(chunk.initial.size(), count * settings_.model.initial_quantities().size(), "initial");
+    }
     if (t_begin_ >= 0 || t_end_ >= 0 || !settings_.model.events.empty())
       require(chunk.t_span.size(), count * 2, "t_span");
     if (times_vary()) require(chunk.times.size(), count * times_, "times");
@@ -294,7 +296,7 @@ class ResultFile::Writer {
           define_variable("param_" + parameter.name, NC_DOUBLE, per_instance, parameter.unit, parameter.description));
     }
     for (const int index : settings_.sampled_initial) {
-      const auto& variable = model.variables[static_cast<std::size_t>(index)];
+      const VariableDescription variable = model.initial_quantities()[static_cast<std::size_t>(index)];
       initial_.push_back(define_variable("initial_" + variable.name, NC_DOUBLE, per_instance, variable.unit,
                                          "sampled initial value of " + variable.name));
     }
@@ -391,6 +393,17 @@ class ResultFile::Writer {
     t_reached_ = define_variable("t_reached", NC_DOUBLE, per_instance, settings_.model.time_unit, "time reached");
     residual_norm_ = define_variable("residual_norm", NC_DOUBLE, per_instance, "",
                                      "largest residual at inconsistent initial conditions, else 0");
+    worst_equation_ = define_variable("worst_equation", NC_SHORT, per_instance, "",
+                                      "equation of the largest residual at inconsistent initial conditions, else -1");
+    std::vector<short> equations;
+    std::string names;
+    for (const std::string& name : settings_.model.equations) {
+      names += fmt::format("{}{}", equations.empty() ? "" : " ", one_word(name));
+      equations.push_back(static_cast<short>(equations.size()));
+    }
+    check(nc_put_att_short(file_, worst_equation_, "flag_values", NC_SHORT, equations.size(), equations.data()),
+          "written");
+    put_text(worst_equation_, "flag_meanings", names);
     for (const CounterColumn& column : counter_columns) {
       counters_.push_back(define_variable(column.name, NC_INT64, per_instance, "1", column.long_name));
     }
@@ -516,6 +529,9 @@ class ResultFile::Writer {
     check(nc_put_vara_schar(file_, status_, &start, &count, statuses.data()), "written");
     write_column(chunk, t_reached_, [&](std::size_t i) { return chunk.outcomes[i].t_reached; });
     write_column(chunk, residual_norm_, [&](std::size_t i) { return chunk.outcomes[i].residual_norm; });
+    std::vector<short> equations(count);
+    for (std::size_t i = 0; i < count; ++i) equations[i] = static_cast<short>(chunk.outcomes[i].worst_equation);
+    check(nc_put_vara_short(file_, worst_equation_, &start, &count, equations.data()), "written");
     std::vector<long long> numbers(count);
     for (std::size_t c = 0; c < counters_.size(); ++c) {
       for (std::size_t i = 0; i < count; ++i) numbers[i] = chunk.outcomes[i].counters.*counter_columns[c].member;
@@ -529,10 +545,10 @@ class ResultFile::Writer {
       const auto index = static_cast<std::size_t>(settings_.sampled_parameters[p]);
       write_column(chunk, parameters_[p], [&](std::size_t i) { return chunk.parameters[i * all_parameters + index]; });
     }
-    const std::size_t all_variables = settings_.model.variables.size();
+    const std::size_t all_initial = settings_.model.initial_quantities().size();
     for (std::size_t v = 0; v < initial_.size(); ++v) {
       const auto index = static_cast<std::size_t>(settings_.sampled_initial[v]);
-      write_column(chunk, initial_[v], [&](std::size_t i) { return chunk.initial[i * all_variables + index]; });
+      write_column(chunk, initial_[v], [&](std::size_t i) { return chunk.initial[i * all_initial + index]; });
     }
     if (t_begin_ >= 0) write_column(chunk, t_begin_, [&](std::size_t i) { return chunk.t_span[2 * i]; });
     if (t_end_ >= 0) write_column(chunk, t_end_, [&](std::size_t i) { return chunk.t_span[2 * i + 1]; });
@@ -719,6 +735,7 @@ class ResultFile::Writer {
   int status_ = -1;
   int t_reached_ = -1;
   int residual_norm_ = -1;
+  int worst_equation_ = -1;
   int t_begin_ = -1;
   int t_end_ = -1;
   int event_dimension_ = -1;

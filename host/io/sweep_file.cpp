@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "host/io/initial_conditions.hpp"
 #include "host/io/nearest_name.hpp"
 
 namespace manyfold {
@@ -259,10 +260,14 @@ class Reader {
   void read_solver(const toml::table& table) {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "tier", "threads", "max_steps", "first_step",
-                "max_step", "device_memory", "device_tile", "device_block", "event_log"});
+                "max_step", "device_memory", "device_tile", "device_block", "event_log", "initial_conditions",
+                "jacobian", "jacobian_reuse"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
+    read_name(table, "jacobian", "jacobian", {"automatic", "dual_numbers", "finite_differences"}, options.jacobian);
+    read_name(table, "jacobian_reuse", "jacobian_reuse", {"automatic", "every_step", "contraction", "cameron", "dassl"},
+              options.jacobian_reuse);
     read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
     read_name(table, "tier", "tier", {"auto", "fused", "lockstep"}, options.tier);
     if (const toml::node* node = table.get("rtol")) {
@@ -271,6 +276,7 @@ class Reader {
       options.rtol = value.value_or(options.rtol);
     }
     if (const toml::node* node = table.get("atol")) read_atol(*node);
+    if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);
     if (const toml::node* node = table.get("threads")) {
       options.threads = static_cast<int>(integer(*node, "threads", 0, 65536).value_or(0));
     }
@@ -332,6 +338,19 @@ class Reader {
         sweep_.options.atol = {*value};
       } else {
         sweep_.atol.push_back({{std::string(key.str()), position_of(key)}, *value});
+      }
+    }
+  }
+
+  void read_initial_conditions(const toml::node& node) {
+    sweep_.initial_conditions_position = position_of(node);
+    if (node.value_exact<std::string>() == "steady_state") {
+      sweep_.options.initial_conditions = {"steady_state"};
+    } else if (!node.is_array()) {
+      wrong(node, "initial_conditions", "\"steady_state\", or a list of variables and derivatives, der(variable)");
+    } else {
+      for (const auto& [name, position] : texts(node, "initial_conditions", false)) {
+        sweep_.options.initial_conditions.push_back(name);
       }
     }
   }
@@ -646,7 +665,8 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
   for (const auto& parameter : model.parameters) parameters.push_back(parameter.name);
   const StructuralParameter& structural = model.structural;
   if (!structural.name.empty()) parameters.push_back(structural.name);
-  const Names variables = variable_names(model);
+  Names initial;
+  for (const auto& quantity : model.initial_quantities()) initial.push_back(quantity.name);
   std::vector<SampledQuantity> known;
   for (const SweepQuantity& entry : sweep.quantities) {
     if (entry.quantity.kind == SampledQuantity::Kind::time) {
@@ -655,7 +675,7 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
     }
     const bool parameter = entry.quantity.kind == SampledQuantity::Kind::parameter;
     const std::string& name = entry.quantity.name;
-    const Names& names = parameter ? parameters : variables;
+    const Names& names = parameter ? parameters : initial;
     if (index_of(names, name) < 0) {
       problems.add(entry.position, fmt::format("model \"{}\" has no {} \"{}\"{}", model.name,
                                                parameter ? "parameter" : "variable", name, did_you_mean(name, names)));
@@ -702,6 +722,18 @@ std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_v
     return static_cast<long>(*entry.integer);
   }
   return std::nullopt;
+}
+
+std::vector<int> given_at_start(const Sweep& sweep, const ModelDescription& model) {
+  if (sweep.options.initial_conditions.empty()) return {};
+  try {
+    return given_at_start(model, sweep.options.initial_conditions);
+  } catch (const UsageError& error) {
+    Problems problems(sweep.path);
+    problems.add(sweep.initial_conditions_position, error.what());
+    problems.raise();
+    throw;
+  }
 }
 
 ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
@@ -760,7 +792,7 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
     const bool varies = begin_varies || end_varies;
     double direction = 0.0;
     std::vector<double> parameters(model.parameters.size());
-    std::vector<double> initial(variables.size());
+    std::vector<double> initial(model.initial_quantities().size());
     for (std::int64_t instance = 0; instance < (varies ? inputs->instances() : 1); ++instance) {
       std::array<double, 2> span{};
       inputs->fill(instance, parameters.data(), initial.data(), span.data());

@@ -55,6 +55,7 @@ struct Sweep {
 
   SolverOptions options;  ///< atol: one value, that of variables not in `atol`
   std::vector<PlacedTolerance> atol;
+  SourcePosition initial_conditions_position;
 
   SamplerSettings sampling;  ///< sampler may also be "table"; instances 0: not given
   SourcePosition instances_position;
@@ -76,6 +77,10 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
 /// The value of parameter `name` if [parameters] gives it as an integer constant; nothing if the file does not name it.
 /// Throws UsageError if it is given as anything else.
 std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_view name);
+
+/// `given_at_start` for [solver] initial_conditions; empty if the file has none. Throws UsageError with the place in
+/// it.
+std::vector<int> given_at_start(const Sweep& sweep, const ModelDescription& model);
 
 /// Everything the engine and the result file need.
 struct ResolvedSweep {

@@ -100,7 +100,8 @@ std::string place(const Table& table, int line, int column) {
 }  // namespace
 
 EnsembleInputs::EnsembleInputs(const ModelDescription& model)
-    : initial_(model.variables.size(), std::numeric_limits<double>::quiet_NaN()), t_span_{model.t_begin, model.t_end} {
+    : initial_(model.initial_quantities().size(), std::numeric_limits<double>::quiet_NaN()),
+      t_span_{model.t_begin, model.t_end} {
   for (const auto& parameter : model.parameters) parameters_.push_back(parameter.value);
 }
 
@@ -112,12 +113,13 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
   }
   std::vector<std::string> known;
   const bool parameter = quantity.kind == SampledQuantity::Kind::parameter;
-  const int index = parameter ? index_of(model.parameters, quantity.name) : index_of(model.variables, quantity.name);
+  const std::vector<VariableDescription> initial = model.initial_quantities();
+  const int index = parameter ? index_of(model.parameters, quantity.name) : index_of(initial, quantity.name);
   if (index >= 0) return {parameter ? Slot::parameter : Slot::initial, index};
   if (parameter) {
     append_names(model.parameters, known);
   } else {
-    append_names(model.variables, known);
+    append_names(initial, known);
   }
   throw UsageError(fmt::format("model \"{}\" has no {} \"{}\"{}", model.name, parameter ? "parameter" : "variable",
                                quantity.name, did_you_mean(quantity.name, known)));
@@ -180,13 +182,14 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
   EnsembleInputs inputs(model);
   std::vector<std::string> known = {"t_begin", "t_end"};
   append_names(model.parameters, known);
-  append_names(model.variables, known);
+  const std::vector<VariableDescription> initial = model.initial_quantities();
+  append_names(initial, known);
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < table.names.size(); ++i) {
     const std::string& name = table.names[i];
     const int column = i < table.name_columns.size() ? table.name_columns[i] : 1;
     const int parameter = index_of(model.parameters, name);
-    const int variable = index_of(model.variables, name);
+    const int variable = index_of(initial, name);
     Target target{Slot::parameter, parameter};
     if (parameter < 0 && variable >= 0) target = {Slot::initial, variable};
     if (parameter < 0 && variable < 0) target = {Slot::time, name == "t_begin" ? 0 : name == "t_end" ? 1 : -1};

@@ -20,8 +20,8 @@ struct SamplerSettings {
   std::uint64_t seed = 0;
 };
 
-/// A parameter, the initial value of a variable, or an end of the time span (named `t_begin` or `t_end`), with its
-/// distribution. A constant is set, not sampled.
+/// A parameter, the initial value of a variable, or its derivative where that is given (named `der(variable)`), or an
+/// end of the time span (named `t_begin` or `t_end`), with its distribution. A constant is set, not sampled.
 struct SampledQuantity {
   enum class Kind { parameter, initial, time };
   Kind kind = Kind::parameter;
@@ -63,8 +63,9 @@ class EnsembleInputs {
 
   std::int64_t instances() const { return sample_->instances(); }
 
-  /// Writes instance `instance` (0 ... instances() - 1): `parameters` [parameters of the model], `initial` [variables
-  /// of the model], quiet NaN where the model's own value is to be used, `t_span` [2]: start and end.
+  /// Writes instance `instance` (0 ... instances() - 1): `parameters` [parameters of the model], `initial` [values of
+  /// the variables, then given derivatives], quiet NaN where the model's own value is to be used, `t_span` [2]: start
+  /// and end.
   void fill(std::int64_t instance, double* parameters, double* initial, double* t_span) const;
 
   const std::vector<int>& sampled_parameters() const { return sampled_parameters_; }  ///< indices, ascending

@@ -11,6 +11,7 @@ struct VariableDescription {
   std::string description;  ///< becomes `long_name` in result files
   double initial = 0.0;     ///< default initial value
   bool algebraic = false;   ///< its derivative does not appear in the equations
+  int index = 1;
 };
 
 struct ParameterDescription {
@@ -41,12 +42,23 @@ struct ModelDescription {
   std::string description;
   std::string time_unit = "s";
   std::vector<VariableDescription> variables;
+  /// Derivatives that are given at the start, by the name of der(variable). An instance starts from as many numbers
+  /// after those of the variables.
+  std::vector<VariableDescription> given_derivatives;
+  std::vector<std::string> equations;  ///< names for messages, one per variable
   std::vector<ParameterDescription> parameters;
   std::vector<EventDescription> events;
   std::vector<VariableDescription> discrete;  ///< numbers that change at events only
   StructuralParameter structural;
   double t_begin = 0.0;  ///< default time span
   double t_end = 1.0;
+
+  /// The numbers that an instance starts from, in their order: values of all variables, then given derivatives.
+  std::vector<VariableDescription> initial_quantities() const {
+    std::vector<VariableDescription> all = variables;
+    all.insert(all.end(), given_derivatives.begin(), given_derivatives.end());
+    return all;
+  }
 };
 
 }  // namespace manyfold

@@ -55,13 +55,14 @@ class Ensemble {
     for (std::int64_t i = 0; i < instances; ++i) {
       for (const ParameterDescription& parameter : model_.parameters) parameters_.push_back(parameter.value);
     }
-    initial_.assign(static_cast<std::size_t>(instances) * model_.variables.size(),
+    initial_.assign(static_cast<std::size_t>(instances) * model_.initial_quantities().size(),
                     std::numeric_limits<double>::quiet_NaN());
   }
 
   const ModelDescription& model() const { return model_; }
 
-  /// Sets parameter or initial value `name` in every instance. Throws UsageError for an unknown name.
+  /// Sets parameter or initial value `name`, or der(name) where that is given, in every instance. Throws UsageError for
+  /// an unknown name.
   void set(std::string_view name, double value) {
     const std::vector<double> values(static_cast<std::size_t>(instances_), value);
     set(name, values);
@@ -73,7 +74,7 @@ class Ensemble {
                        " values, needs one or " + std::to_string(instances_));
     }
     if (fill_column(name, model_.parameters, parameters_, values)) return;
-    if (fill_column(name, model_.variables, initial_, values)) return;
+    if (fill_column(name, model_.initial_quantities(), initial_, values)) return;
     throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
   }
   void t_span(double t_begin, double t_end) {
@@ -86,6 +87,12 @@ class Ensemble {
   EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
     if (!(options.rtol > 0.0)) {
       throw UsageError("Ensemble: rtol is " + std::to_string(options.rtol) + ", needs to be positive");
+    }
+    if (!options.initial_conditions.empty()) {
+      throw UsageError("Ensemble: initial_conditions are a part of the model here: set Variable::given");
+    }
+    if (options.jacobian != "automatic" || options.jacobian_reuse != "automatic") {
+      throw UsageError("Ensemble: jacobian and jacobian_reuse are for kernels that the command compiles");
     }
     if (options.atol.size() == 1) options.atol.assign(model_.variables.size(), options.atol[0]);
     if (options.atol.size() != model_.variables.size()) {
@@ -101,12 +108,13 @@ class Ensemble {
     run.kernel = &kernel<Equations, Method>();
     run.parameter_count = static_cast<int>(model_.parameters.size());
     run.variable_count = result.variable_count;
+    run.given_derivatives = static_cast<int>(model_.given_derivatives.size());
     run.event_count = static_cast<int>(model_.events.size());
     run.discrete_count = static_cast<int>(model_.discrete.size());
     run.instances = instances_;
     run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {
       copy_row(parameters_, instance, model_.parameters.size(), parameters);
-      copy_row(initial_, instance, model_.variables.size(), initial);
+      copy_row(initial_, instance, model_.initial_quantities().size(), initial);
       t_span[0] = t_begin_;
       t_span[1] = t_end_;
     };
@@ -155,7 +163,7 @@ class Ensemble {
   std::int64_t instances_;
   ModelDescription model_;
   std::vector<double> parameters_;  ///< [instances][parameters]
-  std::vector<double> initial_;     ///< [instances][variables]; NaN: the model's own
+  std::vector<double> initial_;     ///< [instances][initial quantities]; NaN: the model's own
   double t_begin_ = 0.0;
   double t_end_ = 1.0;
 };

@@ -27,6 +27,7 @@
 //   derived, derive(p)           `derived` further numbers per instance, p[number of parameters], ..., computed from
 //   the
 //                                parameters once and for all (reciprocals, conductances)
+//   equations                    names of the equations, one each, for messages: `const char* equations[]`
 //   singular_mass_matrix = true  when algebraic relations hide in combinations of rows, as in circuits with capacitors
 //                                between nodes, so that no single variable is algebraic
 //   description, time_unit, structural
@@ -60,18 +61,30 @@ constexpr double max(double a, double b) {
 
 namespace manyfold {
 
+/// What is given of a variable where integration starts; the rest is found from the equations. As many numbers must be
+/// given as there are variables whose derivative stands in an equation.
+enum class Given {
+  by_kind = 0,  ///< the value of a differential variable, nothing of an algebraic one
+  value = 1,
+  derivative = 2,
+  value_and_derivative = 3,
+  nothing = 4,
+};
+
 /// A variable, or `count` variables called name1 ... nameN that share a description.
 struct Variable {
   const char* name;
   const char* unit = "1";        ///< UDUNITS spelling
   const char* description = "";  ///< `long_name` in result files
-  double initial = 0.0;          ///< initial value; the start of the search if the variable is algebraic
+  double initial = 0.0;          ///< initial value; the start of the search if it is not given
   bool algebraic = false;        ///< its derivative does not appear in the equations
   int count = 1;
   /// Of the variable in a system of higher index: one more than the number of times that equations must be
   /// differentiated to find the variable itself. Forces of constraints have 2 (velocities constrained) or 3 (positions
   /// constrained; the velocities then have 2). Errors and corrections count times h^(index - 1).
   int index = 1;
+  Given given = Given::by_kind;
+  double initial_derivative = 0.0;  ///< if it is given
 };
 
 struct Parameter {
@@ -182,6 +195,12 @@ constexpr int derived_count() {
     return 0;
   }
 }
+
+template <class Model>
+concept HasEquationNames = requires {
+  Model::equations[0][0];
+}
+&&length(Model::equations) == variable_count<Model>();
 
 template <class Model>
 concept HasEvents = requires {
@@ -342,6 +361,10 @@ struct Check {
   static_assert(
       derived_count<Model>() == 0 || requires(Array<double, constant_count<Model>()> & p) { Model::derive(p); },
       "manyfold: `derived` needs static constexpr void derive(auto& p), which fills p[number of parameters] and on");
+  static_assert(
+      !requires { Model::equations; } || HasEquationNames<Model>,
+      "manyfold: equations must be an array with one name for each variable: static constexpr const char* equations[] "
+      "= {\"balance\", ...};");
   static_assert(
       !requires { Model::events; } || HasEvents<Model>,
       "manyfold: events must be an array: static constexpr manyfold::Event events[] = {{.name = \"hit\", .direction "

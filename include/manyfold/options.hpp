@@ -8,12 +8,18 @@
 namespace manyfold {
 
 struct SolverOptions {
-  std::string method = "radau5";       ///< a name that `manyfold info` lists
-  double rtol = 1e-6;                  ///< relative tolerance, > 0
-  std::vector<double> atol = {1e-9};   ///< absolute tolerance: one for all variables, or one each; >= 0
+  std::string method = "radau5";      ///< a name that `manyfold info` lists
+  double rtol = 1e-6;                 ///< relative tolerance, > 0
+  std::vector<double> atol = {1e-9};  ///< absolute tolerance: one for all variables, or one each; >= 0
+  /// What is given at the start: variables and derivatives, der(variable), as many as there are differential variables;
+  /// or "steady_state" alone. Empty: what the model says, else the values of its differential variables.
+  std::vector<std::string> initial_conditions = {};
   std::string backend = "auto";        ///< auto | cpu | cuda
   std::string precision = "float64";   ///< float64 | float32 | mixed
   std::string tier = "auto";           ///< auto | fused | lockstep: how a GPU integrates
+  std::string jacobian = "automatic";  ///< automatic | dual_numbers | finite_differences
+  /// automatic | every_step | contraction | cameron | dassl: when Jacobian and factors are renewed
+  std::string jacobian_reuse = "automatic";
   double device_memory = 0.0;          ///< MiB of a GPU's memory to use at most; 0: half of what is free
   int device_tile = 0;                 ///< threads of a GPU per instance: 1, 2, ... 32; 0: chosen by the kernel
   int device_block = 0;                ///< threads of a GPU's block, a multiple of 32; 0: chosen from the occupancy

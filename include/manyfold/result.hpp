@@ -15,7 +15,7 @@ struct Chunk {
   std::int64_t count = 0;
   std::vector<InstanceOutcome> outcomes;  ///< [count]
   std::vector<double> parameters;         ///< [count][parameters of the model]
-  std::vector<double> initial;  ///< [count][variables of the model], as sampled, before they were made consistent
+  std::vector<double> initial;  ///< [count][variables, derivatives that are given], before they were made consistent
   std::vector<double> t_span;   ///< [count][2]: start and end time
   std::vector<double> times;    ///< [count][times]: output times, in the order of integration
   std::vector<double> values;   ///< [count][times][saved variables]; NaN where an instance did not arrive

@@ -9,7 +9,7 @@ struct DeviceBatch {
   std::int64_t first;        ///< number of the first instance in the ensemble
   int count;                 ///< instances
   const double* parameters;  ///< [count][parameters of the model]
-  const double* initial;     ///< [count][variables of the model]
+  const double* initial;     ///< [count][DeviceLayout::initial]
   const double* t_span;      ///< [count][2]
   const double* times;       ///< [count][time_count]
   int time_count;
@@ -67,6 +67,7 @@ struct DeviceLayout {
   int interface_version;
   int variables;
   int parameters;
+  int initial;  ///< numbers that an instance starts from: all values and the derivatives that are given
   int events;
   int discrete;
   int ready_size;    ///< bytes of an initial point

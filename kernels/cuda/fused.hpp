@@ -36,7 +36,7 @@ class BatchSupply {
     const std::int64_t at = i;
     return {batch.first + at,
             batch.parameters + at * System::parameters,
-            batch.initial + at * System::n,
+            batch.initial + at * System::initial_size,
             batch.t_span[2 * at],
             batch.t_span[2 * at + 1],
             batch.times + at * batch.time_count,
@@ -74,16 +74,19 @@ class BatchSupply {
 
 /// Makes the initial conditions of instance `i` consistent.
 template <class Method>
-MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i) {
+MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
+                                         typename Integrator<Method>::Conditions& conditions) {
   using System = typename Method::System;
   const auto& options = *static_cast<const IntegratorOptions<System::n>*>(batch.options);
   auto& ready = static_cast<typename Integrator<Method>::Initial*>(batch.ready)[i];
   const Assignment assignment = BatchSupply<Method>::assignment(batch, i);
   ready.t = assignment.t_begin;
   ready.t_end = assignment.t_end;
-  for (int k = 0; k < System::n; ++k) ready.y[k] = assignment.initial[k];
+  System::distribute_initial(
+      assignment.initial, [&](int k, double value) { ready.y[k] = value; },
+      [&](int k, double value) { ready.dy[k] = value; });
   for (int k = 0; k < System::parameters; ++k) ready.p[k] = assignment.parameters[k];
-  Integrator<Method>::initialize(options, ready);
+  Integrator<Method>::initialize(options, ready, conditions);
 }
 
 /// Integrates instances, one after another, until the queue is empty; a team's threads call this together.
@@ -102,6 +105,7 @@ MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_force
   return {kernel_interface_version,
           Method::System::n,
           Method::System::parameters,
+          Method::System::initial_size,
           Method::System::events,
           Method::System::discrete,
           static_cast<int>(sizeof(typename Integrator<Method>::Initial)),

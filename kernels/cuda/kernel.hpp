@@ -98,26 +98,27 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
 
 // PRECISION: float64, float32 or mixed, of namespace precision; BLOCK_SIZE: threads of a block, at most, or exactly if
 // FORCED; TILE: threads of an instance, 0 for as many as suit it.
-#define MANYFOLD_DEVICE_KERNEL(METHOD, PRECISION, BLOCK_SIZE, FORCED, TILE)                                        \
-  namespace manyfold {                                                                                             \
-  using DeviceMethod = METHOD<typename precision::PRECISION::template Tiled<System<ModelOfFile>, TILE>,            \
-                              typename precision::PRECISION::Real>;                                                \
-  }                                                                                                                \
-  extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                     \
-    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                 \
-  }                                                                                                                \
-  MANYFOLD_DEVICE_INITIALIZATION(BLOCK_SIZE)                                                                       \
-  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_integrate(const manyfold::DeviceBatch batch) { \
-    manyfold::integrate_in_block<manyfold::DeviceMethod>(batch);                                                   \
+#define MANYFOLD_DEVICE_KERNEL(METHOD, PRECISION, BLOCK_SIZE, FORCED, TILE)                                         \
+  namespace manyfold {                                                                                              \
+  using DeviceMethod = METHOD<typename precision::PRECISION::template Tiled<System<ModelOfFile>, TILE>,             \
+                              typename precision::PRECISION::Real>;                                                 \
+  }                                                                                                                 \
+  extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                      \
+    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                  \
+  }                                                                                                                 \
+  MANYFOLD_DEVICE_PREPARATION                                                                                       \
+  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_initialize(const manyfold::DeviceBatch batch) { \
+    const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);                                          \
+    manyfold::Integrator<manyfold::DeviceMethod>::Conditions conditions;                                            \
+    if (i < batch.count) manyfold::initialize_instance<manyfold::DeviceMethod>(batch, i, conditions);               \
+  }                                                                                                                 \
+  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_integrate(const manyfold::DeviceBatch batch) {  \
+    manyfold::integrate_in_block<manyfold::DeviceMethod>(batch);                                                    \
   }
 
 // What the tiers have in common.
-#define MANYFOLD_DEVICE_INITIALIZATION(BLOCK_SIZE)                                                                  \
-  extern "C" __global__ void manyfold_prepare(const manyfold::KernelOptions options, void* settings) {              \
-    *static_cast<manyfold::IntegratorOptions<manyfold::DeviceMethod::n>*>(settings) =                               \
-        manyfold::integrator_options<manyfold::DeviceMethod>(options);                                              \
-  }                                                                                                                 \
-  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_initialize(const manyfold::DeviceBatch batch) { \
-    const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);                                          \
-    if (i < batch.count) manyfold::initialize_instance<manyfold::DeviceMethod>(batch, i);                           \
+#define MANYFOLD_DEVICE_PREPARATION                                                                    \
+  extern "C" __global__ void manyfold_prepare(const manyfold::KernelOptions options, void* settings) { \
+    *static_cast<manyfold::IntegratorOptions<manyfold::DeviceMethod::n>*>(settings) =                  \
+        manyfold::integrator_options<manyfold::DeviceMethod>(options);                                 \
   }

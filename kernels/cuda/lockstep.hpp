@@ -89,6 +89,7 @@ class LockstepKernels {
   using Instance = LockstepInstance<Method>;
   using Supply = BatchSupply<Method>;
   using Workspace = typename Method::Workspace;
+  using Conditions = typename Integrator<Method>::Conditions;
   using Frames = Interleaved<Instance>;
   using Frame = typename Frames::Copy;
   static constexpr int n = System::n;
@@ -97,11 +98,19 @@ class LockstepKernels {
   static MANYFOLD_INLINE LockstepLayout layout() {
     return {static_cast<int>(sizeof(Supply)),
             Frames::words,
-            static_cast<int>(sizeof(Workspace)),
+            workspace_size,
             Method::jacobian_shares,
             Method::reals,
             Method::pairs,
             has_single_precision_factors<System>() || !is_same<typename Method::Real, double>};
+  }
+
+  /// Consistent initial conditions of the batch; every thread works through a share of it in the memory of its slot,
+  /// which is idle. In a thread's own memory the matrices would be as many as a device has threads.
+  static MANYFOLD_INLINE void initialize(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size) return;
+    auto& conditions = *reinterpret_cast<Conditions*>(place(memory, thread));
+    for (int i = thread; i < memory.batch->count; i += size) initialize_instance<Method>(*memory.batch, i, conditions);
   }
 
   /// Every slot, without an instance yet.
@@ -215,8 +224,14 @@ class LockstepKernels {
     memory.lists[list * memory.slots + AtomicQueue::take(&count)] = slot;
   }
 
+  static constexpr int larger =
+      static_cast<int>(sizeof(Workspace) > sizeof(Conditions) ? sizeof(Workspace) : sizeof(Conditions));
+  static constexpr int workspace_size = (larger + 15) / 16 * 16;
+  static MANYFOLD_INLINE char* place(const LockstepMemory& memory, int slot) {
+    return static_cast<char*>(memory.workspaces) + static_cast<long long>(slot) * workspace_size;
+  }
   static MANYFOLD_INLINE Workspace& workspace(const LockstepMemory& memory, int slot) {
-    return static_cast<Workspace*>(memory.workspaces)[slot];
+    return *reinterpret_cast<Workspace*>(place(memory, slot));
   }
 
   /// The matrices and right-hand sides of `workspace` are number j of the batch.

@@ -14,7 +14,8 @@
     *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, true);                             \
     layout->lockstep = manyfold::DeviceLockstep::layout();                                                   \
   }                                                                                                          \
-  MANYFOLD_DEVICE_INITIALIZATION(BLOCK_SIZE)                                                                 \
+  MANYFOLD_DEVICE_PREPARATION                                                                                \
+  MANYFOLD_LOCKSTEP_ENTRY(initialize, initialize, BLOCK_SIZE)                                                \
   MANYFOLD_LOCKSTEP_ENTRY(start, start, BLOCK_SIZE)                                                          \
   MANYFOLD_LOCKSTEP_ENTRY(jacobian, jacobian, BLOCK_SIZE)                                                    \
   MANYFOLD_LOCKSTEP_ENTRY(assemble, assemble, BLOCK_SIZE)                                                    \

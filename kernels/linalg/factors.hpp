@@ -45,7 +45,10 @@ class Factors {
   using Workspace = PivotedLU<Stored, n>;
 
   /// To be called before all else; `workspace` must outlive this object.
-  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { pivoted_ = &workspace; }
+  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) {
+    pivoted_ = &workspace;
+    exchanged_ = Mask(false);
+  }
 
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
@@ -112,21 +115,11 @@ class Factors {
   }
 
   MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
-    Stored matrix[n][n];
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) matrix[i][j] = Stored(0.0);
-    }
-    for_each_index<Structure::matrix.size()>([&](auto k) { matrix[row_of(k)][column_of(k)] = entry(k); });
-    return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), matrix));
+    return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), [&](auto&& write) {
+      for_each_index<entries.size>([&](auto k) { write(entries.row[k], entries.column[k], entry(k)); });
+    }));
   }
-  static constexpr MANYFOLD_INLINE int row_of(int k) {
-    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-    return entries.row[k];
-  }
-  static constexpr MANYFOLD_INLINE int column_of(int k) {
-    constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-    return entries.column[k];
-  }
+  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
 
   using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
   Sparse sparse_;
@@ -152,8 +145,6 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
   MANYFOLD_INLINE bool factor(bool mask, auto&& entry) {
     if (!mask) return false;
     return lu_.factor([&](int i, auto& row) {
-      constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-      constexpr auto begin = row_begins(entries);
       for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) row[entries.column[k]] = Storage::store(entry(k));
     });
   }
@@ -166,6 +157,9 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
   }
 
  private:
+  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  static constexpr auto begin = row_begins(entries);
+
   LU lu_;
 };
 
@@ -194,8 +188,6 @@ requires(is_batched<Structure>()) class Factors<Number, Structure> {
   /// Row i of the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`.
   static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i, auto&& entry) {
     workspace.assemble_row(i, [&](auto&& write) {
-      constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-      constexpr auto begin = row_begins(entries);
       for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) {
         write(entries.column[k], Storage::store(entry(k)));
       }
@@ -203,6 +195,9 @@ requires(is_batched<Structure>()) class Factors<Number, Structure> {
   }
 
  private:
+  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  static constexpr auto begin = row_begins(entries);
+
   Workspace* lu_ = nullptr;
 };
 

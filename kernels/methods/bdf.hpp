@@ -185,7 +185,10 @@ class Bdf {
       const Real (&y)[n];
       const Real (&dy)[n];
       const Real (&p)[System::constants_size];
-    } const predicted{t, y, dy, state.p};
+      const Real (&weight)[n];
+      double rtol;
+      const Real& h;
+    } const predicted{t, y, dy, state.p, state.weight, state.rtol, h};
     matrices_.template update<true>(renewed_, renewed_, predicted, work, [&](const Mask& mask) {
       return factors_.template factor<true>(mask, [&](auto e) { return matrices_.template shifted<Real>(e, leading); });
     });

@@ -57,6 +57,7 @@ class DiagonallyImplicit {
       return factors_.template factor<keeps>(
           mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
     });
+    result.renewed = matrices_.renewed();
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = Real(0.0);
@@ -83,6 +84,7 @@ class DiagonallyImplicit {
         for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
         System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
         factors_.solve(delta);
+        matrices_.rescale(delta);
         for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
         return weighted_norm(delta, state.weight);
       });

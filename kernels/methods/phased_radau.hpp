@@ -34,6 +34,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       wants_factors_ = true;
       return mask;
     });
+    result_.renewed = this->matrices_.renewed();
     this->predict(state, h, w_);
     newton_.begin(Mask(true), state.contraction);
     first_correction_ = true;
@@ -49,7 +50,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       first_correction_ = false;
       this->matrices_.set_singular(any_singular());
       if (this->matrices_.singular()) {
-        result_ = {Mask(false), Mask(true), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
+        result_ = {Mask(false), Mask(true), Mask(true), result_.renewed, Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
         return Wait::nothing;
       }
     }

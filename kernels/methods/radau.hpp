@@ -161,6 +161,7 @@ class Collocation {
     const Real over_h = Real(1.0) / h;
     result.singular = matrices_.template renew<keeps>(live, stale, state, h, work,
                                                       [&](const Mask& mask) { return factor(mask, over_h); });
+    result.renewed = matrices_.renewed();
     const Mask solvable = live & !result.singular;
 
     Real w[s][n];
@@ -265,10 +266,10 @@ class Collocation {
   }
 
   /// w := w - dw in the lanes of `iterating`, and z = T w; returns the norm of dw.
-  MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], const Real (&dw)[s][n],
-                               Real (&w)[s][n]) {
+  MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&dw)[s][n], Real (&w)[s][n]) {
     Real sum(0.0);
     static_for<s>([&](auto i) {
+      matrices_.rescale(dw[i]);
       sum += weighted_square(dw[i], weight);
       for (int k = 0; k < n; ++k) w[i][k] -= select(iterating, dw[i][k], Real(0.0));
     });

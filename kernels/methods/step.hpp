@@ -23,6 +23,7 @@ struct LaneState {
   Real dy[n];  ///< y', as the method knows it at t
   Real p[System::constants_size];
   Real weight[n];    ///< of the error norm at y
+  double rtol;       ///< of the error norm
   Real contraction;  ///< of Newton's method in the last step
   Path path;
 };
@@ -33,6 +34,7 @@ struct StepAttempt {
   MaskOf<Real> converged;  ///< Newton's method solved the stage equations
   MaskOf<Real> singular;   ///< the iteration matrix could not be factorised
   MaskOf<Real> finite;     ///< no residual was infinite or not a number
+  MaskOf<Real> renewed;    ///< the Jacobian was evaluated; of methods that keep it
   Real error;              ///< norm of the local error estimate; the step is good if it is below one
   Real rate;               ///< contraction of Newton's method, for the decision to keep the Jacobian
   Real last_rate;          ///< of the last two iterations, for the choice of the order; 0 after one iteration

@@ -169,7 +169,8 @@ std::function<void()> phase_task(std::string_view name, int threads, void** argu
   if (name == "manyfold_lockstep_turn") return [=] { Kernels::turn(memory); };
   const int size = *static_cast<int*>(arguments[1]);
   using Phase = void (*)(const manyfold::LockstepMemory&, int, int);
-  const std::pair<std::string_view, Phase> phases[] = {{"start", &Kernels::start},
+  const std::pair<std::string_view, Phase> phases[] = {{"initialize", &Kernels::initialize},
+                                                       {"start", &Kernels::start},
                                                        {"jacobian", &Kernels::jacobian},
                                                        {"assemble", &Kernels::assemble},
                                                        {"finish", &Kernels::finish},
@@ -206,7 +207,8 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   const auto batch = *static_cast<manyfold::DeviceBatch*>(arguments[0]);
   if (name == "manyfold_initialize") {
     return [=] {
-      for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i);
+      typename manyfold::Integrator<Method>::Conditions conditions;
+      for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i, conditions);
     };
   }
   if (teams()) {
@@ -241,10 +243,10 @@ CUmod_st* module_of() {
       result.functions.push_back({nullptr, name, &kernel_task<Problem>});
     }
     for (const char* name :
-         {"manyfold_lockstep_layout", "manyfold_lockstep_start", "manyfold_lockstep_jacobian",
-          "manyfold_lockstep_assemble", "manyfold_lockstep_finish", "manyfold_lockstep_permute_corrections",
-          "manyfold_lockstep_permute_estimates", "manyfold_lockstep_correct", "manyfold_lockstep_estimate",
-          "manyfold_lockstep_attempt", "manyfold_lockstep_turn"}) {
+         {"manyfold_lockstep_layout", "manyfold_lockstep_initialize", "manyfold_lockstep_start",
+          "manyfold_lockstep_jacobian", "manyfold_lockstep_assemble", "manyfold_lockstep_finish",
+          "manyfold_lockstep_permute_corrections", "manyfold_lockstep_permute_estimates", "manyfold_lockstep_correct",
+          "manyfold_lockstep_estimate", "manyfold_lockstep_attempt", "manyfold_lockstep_turn"}) {
       result.functions.push_back({nullptr, name, &phase_task<Problem>});
     }
     return result;

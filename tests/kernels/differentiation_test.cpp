@@ -121,8 +121,10 @@ void expect_same_jacobian() {
   double M[Analytic::nonzeros_dy];
   double dual_J[Dual::nonzeros_y];
   double dual_M[Dual::nonzeros_dy];
-  Analytic::jacobian(0.3, y, dy, p, J, M);
-  Dual::jacobian(0.3, y, dy, p, dual_J, dual_M);
+  double weight[n];  // of no consequence here
+  for (i = 0; i < n; ++i) weight[i] = 1.0;
+  Analytic::jacobian(0.3, y, dy, p, weight, 1e-6, 1e-3, J, M);
+  Dual::jacobian(0.3, y, dy, p, weight, 1e-6, 1e-3, dual_J, dual_M);
   static_assert(Analytic::nonzeros_y == Dual::nonzeros_y);
   for (int k = 0; k < Analytic::nonzeros_y; ++k) EXPECT_NEAR(J[k], dual_J[k], 1e-12 * (1.0 + std::abs(J[k]))) << k;
   for (int k = 0; k < Analytic::nonzeros_dy; ++k) EXPECT_EQ(M[k], dual_M[k]);

@@ -95,6 +95,7 @@ struct Ensemble {
     run.kernel = loaded->kernel;
     run.parameter_count = static_cast<int>(parameter_count());
     run.variable_count = static_cast<int>(variable_count());
+    run.given_derivatives = static_cast<int>(loaded->model.given_derivatives.size());
     run.event_count = static_cast<int>(loaded->model.events.size());
     run.discrete_count = static_cast<int>(loaded->model.discrete.size());
     run.instances = static_cast<std::int64_t>(instances());

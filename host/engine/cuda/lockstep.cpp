@@ -19,7 +19,8 @@ LockstepFunctions LockstepFunctions::of(CUmodule module) {
     driver().check(driver().get_function(&function, module, name), name);
     return function;
   };
-  return {find("manyfold_lockstep_start"),
+  return {find("manyfold_lockstep_initialize"),
+          find("manyfold_lockstep_start"),
           find("manyfold_lockstep_jacobian"),
           find("manyfold_lockstep_assemble"),
           find("manyfold_lockstep_finish"),
@@ -84,6 +85,7 @@ void Lockstep::integrate(const DeviceBatch& batch, const std::function<void()>& 
   batch_.copy_from(host_batch_.data(), 1, stream_);
   counts_.clear(stream_);
   const int slots = std::min(memory_.slots, batch.count);
+  launch_kernel(functions_.initialize, slots, 1, "manyfold_lockstep_initialize");
   launch_kernel(functions_.start, slots, 1, "manyfold_lockstep_start");
   run(Phase::attempts, slots);
   // How many wait for what decides how much is launched, so the host reads it after every pass. While it does, this

@@ -12,6 +12,7 @@ namespace manyfold::cuda {
 
 /// The kernels of the tier in a module.
 struct LockstepFunctions {
+  CUfunction initialize = nullptr;
   CUfunction start = nullptr;
   CUfunction jacobian = nullptr;
   CUfunction assemble = nullptr;
@@ -42,7 +43,7 @@ class Lockstep {
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
 
-  /// Integrates the instances of `batch`, which are ready on the stream. `watch` is called between passes.
+  /// Integrates the instances of `batch`, whose data are on the stream. `watch` is called between passes.
   void integrate(const DeviceBatch& batch, const std::function<void()>& watch, Utilisation& utilisation);
 
  private:

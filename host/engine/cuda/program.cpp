@@ -30,7 +30,7 @@ std::size_t event_numbers_of(const DeviceLayout& layout, const DeviceDemand& dem
 std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& demand) {
   const auto n = static_cast<std::size_t>(layout.variables);
   const auto times = static_cast<std::size_t>(demand.time_count);
-  const std::size_t doubles = static_cast<std::size_t>(layout.parameters) + n + 2 + times +
+  const std::size_t doubles = static_cast<std::size_t>(layout.parameters + layout.initial) + 2 + times +
                               times * static_cast<std::size_t>(demand.saved_count) + (demand.end_states ? 2 * n : 0) +
                               event_numbers_of(layout, demand) + static_cast<std::size_t>(layout.events);
   return doubles * sizeof(double) + event_capacity_of(layout, demand) * sizeof(EventRecord) + sizeof(InstanceOutcome) +
@@ -42,6 +42,7 @@ class BatchMemory {
  public:
   BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
       : variables_(static_cast<std::size_t>(layout.variables)),
+        initial_(static_cast<std::size_t>(layout.initial)),
         parameters_(static_cast<std::size_t>(layout.parameters)),
         times_(static_cast<std::size_t>(demand.time_count)),
         saved_(static_cast<std::size_t>(demand.saved_count)),
@@ -50,7 +51,7 @@ class BatchMemory {
         event_capacity_(event_capacity_of(layout, demand)),
         event_numbers_(event_numbers_of(layout, demand)),
         host_parameters_(capacity * parameters_),
-        host_initial_(capacity * variables_),
+        host_initial_(capacity * initial_),
         host_t_span_(capacity * 2),
         host_times_(capacity * times_),
         host_values_(capacity * times_ * saved_),
@@ -60,7 +61,7 @@ class BatchMemory {
         host_event_values_(capacity * event_numbers_),
         host_first_event_times_(capacity * events_),
         parameters_array_(capacity * parameters_),
-        initial_array_(capacity * variables_),
+        initial_array_(capacity * initial_),
         t_span_array_(capacity * 2),
         times_array_(capacity * times_),
         values_array_(capacity * times_ * saved_),
@@ -74,7 +75,7 @@ class BatchMemory {
 
   void put(std::size_t i, const Assignment& assignment) {
     std::copy_n(assignment.parameters, parameters_, host_parameters_.data() + i * parameters_);
-    std::copy_n(assignment.initial, variables_, host_initial_.data() + i * variables_);
+    std::copy_n(assignment.initial, initial_, host_initial_.data() + i * initial_);
     host_t_span_[2 * i] = assignment.t_begin;
     host_t_span_[2 * i + 1] = assignment.t_end;
     std::copy_n(assignment.times, times_, host_times_.data() + i * times_);
@@ -87,7 +88,7 @@ class BatchMemory {
 
   void copy_in(std::size_t count, CUstream stream) {
     parameters_array_.copy_from(host_parameters_.data(), count * parameters_, stream);
-    initial_array_.copy_from(host_initial_.data(), count * variables_, stream);
+    initial_array_.copy_from(host_initial_.data(), count * initial_, stream);
     t_span_array_.copy_from(host_t_span_.data(), count * 2, stream);
     times_array_.copy_from(host_times_.data(), count * times_, stream);
     values_array_.copy_from(host_values_.data(), count * times_ * saved_, stream);
@@ -145,6 +146,7 @@ class BatchMemory {
 
  private:
   std::size_t variables_;
+  std::size_t initial_;
   std::size_t parameters_;
   std::size_t times_;
   std::size_t saved_;
@@ -228,8 +230,8 @@ LoadedDevice load_device(CUdevice device, const DeviceCode& code, Tier tier) {
   cu.check(cu.get_function(&layout, loaded.module, fused ? "manyfold_layout" : "manyfold_lockstep_layout"),
            "cuModuleGetFunction");
   cu.check(cu.get_function(&loaded.prepare, loaded.module, "manyfold_prepare"), "cuModuleGetFunction");
-  cu.check(cu.get_function(&loaded.initialize, loaded.module, "manyfold_initialize"), "cuModuleGetFunction");
   if (fused) {
+    cu.check(cu.get_function(&loaded.initialize, loaded.module, "manyfold_initialize"), "cuModuleGetFunction");
     cu.check(cu.get_function(&loaded.integrate, loaded.module, "manyfold_integrate"), "cuModuleGetFunction");
   } else {
     loaded.lockstep = LockstepFunctions::of(loaded.module);
@@ -314,6 +316,8 @@ std::string Program::shape() const {
 }
 
 void Program::integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const {
+  const int block = device.layout.block_size;
+  launch(device.initialize, (batch.count + block - 1) / block, block, 0, stream, "manyfold_initialize", batch);
   const int instances = device.instances_of_block();
   launch(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks), device.threads,
          device.shared_memory, stream, "manyfold_integrate", batch);
@@ -365,8 +369,6 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
     batch.options = reinterpret_cast<const void*>(settings.address());
     batch.cancelled = cancelled.get();
     batch.utilisation = used.get();
-    launch(device.initialize, (batch.count + layout.block_size - 1) / layout.block_size, layout.block_size, 0,
-           stream.get(), "manyfold_initialize", batch);
     bool told = false;
     const auto watch = [&] {
       if (told || !feed.cancelled(feed.context)) return;

@@ -17,7 +17,7 @@ struct LoadedDevice {
   CUfunction prepare = nullptr;
   CUfunction initialize = nullptr;
   CUfunction integrate = nullptr;
-  LockstepFunctions lockstep;  ///< of that tier, in place of `integrate`
+  LockstepFunctions lockstep;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
   // Launches of `integrate`:
   int threads = 0;             ///< of a block
@@ -44,7 +44,7 @@ class Program : public DeviceProgram {
   /// One computes, one copies back, one is filled.
   static constexpr int streams_per_device = 3;
 
-  /// Runs the kernel of the fused tier over a batch.
+  /// Runs the kernels of the fused tier over a batch.
   void integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const;
   /// Divides the memory that the devices allow between instances in flight and batches.
   void choose_batch_size();

@@ -1,0 +1,70 @@
+#include "host/io/initial_conditions.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+#include <manyfold/model.hpp>
+
+#include "host/io/nearest_name.hpp"
+
+namespace manyfold {
+
+std::vector<int> given_at_start(const ModelDescription& model, const std::vector<std::string>& names) {
+  std::vector<std::string> differential;
+  std::vector<std::string> known = {"steady_state"};
+  for (const VariableDescription& variable : model.variables) {
+    if (variable.index > 1) {
+      throw UsageError(
+          fmt::format("initial_conditions: model \"{}\" has variables of index {}: what is given of it are its values, "
+                      "which must satisfy its constraints",
+                      model.name, variable.index));
+    }
+    known.push_back(variable.name);
+    if (variable.algebraic) continue;
+    differential.push_back(variable.name);
+    known.push_back("der(" + variable.name + ")");
+  }
+  std::vector<std::string> wanted = names;
+  if (names == std::vector<std::string>{"steady_state"}) {
+    wanted.clear();
+    for (const std::string& name : differential) wanted.push_back("der(" + name + ")");
+  }
+
+  std::vector<bool> value(model.variables.size(), false);
+  std::vector<bool> derivative(model.variables.size(), false);
+  for (const std::string& name : wanted) {
+    bool found = false;
+    for (std::size_t i = 0; i < model.variables.size(); ++i) {
+      const bool is_value = model.variables[i].name == name;
+      const bool is_derivative = !model.variables[i].algebraic && "der(" + model.variables[i].name + ")" == name;
+      if (!is_value && !is_derivative) continue;
+      std::vector<bool>& given = is_value ? value : derivative;
+      if (given[i]) throw UsageError(fmt::format("initial_conditions: \"{}\" is named twice", name));
+      given[i] = found = true;
+    }
+    if (!found) {
+      throw UsageError(
+          fmt::format("initial_conditions: \"{}\" is no variable of model \"{}\" and no derivative of one "
+                      "that stands in its equations{}",
+                      name, model.name, did_you_mean(name, known)));
+    }
+  }
+  if (wanted.size() != differential.size()) {
+    throw UsageError(
+        fmt::format("initial_conditions names {}, but model \"{}\" needs {}: as many as it has differential variables "
+                    "({})",
+                    wanted.size(), model.name, differential.size(), fmt::join(differential, ", ")));
+  }
+
+  std::vector<int> given;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const Given of_variable = value[i] ? (derivative[i] ? Given::value_and_derivative : Given::value)
+                                       : (derivative[i] ? Given::derivative : Given::nothing);
+    given.push_back(static_cast<int>(of_variable));
+  }
+  return given;
+}
+
+}  // namespace manyfold

@@ -1,0 +1,16 @@
+#pragma once
+// What a user says is given where integration starts.
+#include <string>
+#include <vector>
+
+#include <manyfold/description.hpp>
+
+namespace manyfold {
+
+/// The numbers of `Given` [variables of the model] for `names`: variables and derivatives, `der(variable)`, that keep
+/// the values they are given, or the one name "steady_state" for all derivatives. Throws UsageError for unknown and
+/// repeated names, for another number of them than the model has differential variables, and for models of index 2
+/// and 3.
+std::vector<int> given_at_start(const ModelDescription& model, const std::vector<std::string>& names);
+
+}  // namespace manyfold

@@ -105,13 +105,15 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       Base::RealFactors::assemble_row(workspace.real, i,
                                       [&](int k) { return matrices.template shifted<Real>(k, shift); });
     }
-    static_for<pairs>([&](auto pair) {
-      constexpr double alpha = Tableau::alpha[pair];
-      constexpr double beta = Tableau::beta[pair];
-      const Complex<Real> shift{Real(alpha) * over_h, Real(beta) * over_h};
-      Base::ComplexFactors::assemble_row(workspace.complex[pair], i,
-                                         [&](int k) { return matrices.template shifted<Complex<Real>>(k, shift); });
-    });
+    if constexpr (pairs > 0) {
+      static_for<pairs>([&](auto pair) {
+        constexpr double alpha = Tableau::alpha[pair];
+        constexpr double beta = Tableau::beta[pair];
+        const Complex<Real> shift{Real(alpha) * over_h, Real(beta) * over_h};
+        Base::ComplexFactors::assemble_row(workspace.complex[pair], i,
+                                           [&](int k) { return matrices.template shifted<Complex<Real>>(k, shift); });
+      });
+    }
   }
   /// Calls visit(number, lu) for every matrix, the real one first.
   static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {

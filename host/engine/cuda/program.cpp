@@ -210,7 +210,7 @@ void choose_block(LoadedDevice& loaded) {
   if (most == 0) {
     throw DeviceError(fmt::format(
         "a block of {} threads, {} of which share {} KiB for the matrices of an instance, does not fit the device, "
-        "whose blocks have {} KiB: set device_tile = 1, or a smaller device_block",
+        "whose blocks have {} KiB: set tier = \"lockstep\", device_tile = 1, or a smaller device_block",
         first, layout.team_size, (layout.shared_memory + 1023) / 1024, most_shared_memory / 1024));
   }
   cu.check(cu.set_function_attribute(loaded.integrate, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

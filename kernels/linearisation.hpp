@@ -45,7 +45,7 @@ class Linearisation {
     Real weight[System::n];
     double rtol;
     Real h;
-    Real over_h;   ///< 1/h of the step that the factors are wanted for
+    Real shift;    ///< 1/h of the step that the factors are wanted for, or what a method makes of it
     int outdated;  ///< 1: Jacobians are wanted, not factors alone
   };
 
@@ -148,8 +148,8 @@ class Linearisation {
     count_work<Real>(work.factorizations, refactor, Real(1.0));
   }
 
-  /// Asks other kernels for factors that suit a step of length 1/over_h.
-  MANYFOLD_INLINE void request_factors(const Real& over_h) { own_->over_h = over_h; }
+  /// Asks other kernels for factors of shift F_y' + F_y, or what a method makes of the shift.
+  MANYFOLD_INLINE void request_factors(const Real& shift) { own_->shift = shift; }
   /// What came of that.
   MANYFOLD_INLINE void set_singular(const Mask& singular) { singular_ = singular; }
 

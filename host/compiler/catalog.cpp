@@ -43,10 +43,15 @@ std::vector<ModelDescription> describe_all() {
 
 template <class Tableau>
 MethodDescription describe_method(const char* template_name) {
-  // Fully implicit methods of one order, whose stage systems are transformed.
-  constexpr bool in_phases = requires {
+  // Fully implicit methods of one order, whose stage systems are transformed, and diagonally implicit ones.
+  constexpr bool fully_implicit = requires {
     Tableau::T_inverse;
   };
+  constexpr bool diagonally_implicit = requires {
+    Tableau::gamma;
+    Tableau::dense;
+  };
+  constexpr bool in_phases = fully_implicit || diagonally_implicit;
   return {Tableau::name, Tableau::family, Tableau::order, template_name, in_phases};
 }
 

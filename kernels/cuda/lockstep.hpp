@@ -8,6 +8,7 @@
 // Kernels append the slots of their instances to lists of what they wait for next, so that every kernel and every
 // batched routine works on those alone that need it, and an instance never waits for the iterations of another. The
 // order in lists is left to chance; what an instance computes does not depend on it.
+#include "../methods/phased_dirk.hpp"
 #include "../methods/phased_radau.hpp"
 #include "fused.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// `Collocation` where linear systems are solved for many instances at once: an attempt is interrupted at every solve,
-// for which it leaves right-hand sides in its workspace, and resumed with the solutions.
+// `Collocation` where linear systems are solved for many instances at once.
+#include "phased.hpp"
 #include "radau.hpp"
 
 namespace manyfold {
@@ -89,8 +89,6 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
 
   // What happens to the matrices in a workspace, by threads that share the work.
 
-  /// The number of matrices.
-  static constexpr int systems = reals + pairs;
   static constexpr int jacobian_shares = Matrices::shares();
   static MANYFOLD_INLINE void evaluate_jacobian(Workspace& workspace, int share) {
     Matrices::evaluate_recorded(workspace.matrices, share);
@@ -99,7 +97,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i) {
     Matrices matrices;
     matrices.use(workspace.matrices, {});
-    const Real over_h = workspace.matrices.over_h;
+    const Real over_h = workspace.matrices.shift;
     if constexpr (reals == 1) {
       const Real shift = Real(Tableau::gamma) * over_h;
       Base::RealFactors::assemble_row(workspace.real, i,
@@ -153,12 +151,6 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   StepAttempt<Real> result_;
 };
 
-/// `Method` in phases.
-template <class Method>
-struct Phased {
-  static_assert(!is_same<Method, Method>,
-                "manyfold: the lockstep tier has the Radau IIA and Lobatto IIIC methods of one order");
-};
 template <class Tableau, class System, class Real>
 struct Phased<Collocation<Tableau, System, Real>> {
   using type = PhasedCollocation<Tableau, System, Real>;

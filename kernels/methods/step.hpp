@@ -41,13 +41,6 @@ struct StepAttempt {
   Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
 };
 
-/// What a step attempt waits for that others solve its linear systems for.
-enum class Wait {
-  nothing,      ///< it is over
-  corrections,  ///< the solutions of all systems, of an iteration of Newton's method
-  filter,       ///< the solution of the first system, for the error estimate
-};
-
 /// Work of the lanes.
 template <class Real>
 struct WorkCounters {

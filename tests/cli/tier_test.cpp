@@ -65,15 +65,18 @@ TEST(Tier, IsFusedForFewVariablesAndForSparseMatrices) {
 
 TEST(Tier, IsFusedWhereTheLockstepTierCannotBe) {
   const Problem large(40, full(40));
-  EXPECT_EQ(choose(large, "auto", "esdirk54").reason, "the lockstep tier does not have method 'esdirk54'");
+  EXPECT_EQ(choose(large, "auto", "rodas4").reason, "the lockstep tier does not have method 'rodas4'");
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).reason, "no cuBLAS: it is not there");
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier, Tier::fused);
   EXPECT_EQ(choose(large, "auto", "radau5", nullptr).tier, Tier::fused) << "on the processor";
 }
 
 TEST(Tier, CanBeForced) {
+  EXPECT_EQ(lockstep_methods().size(), 17U);
   EXPECT_EQ(choose(Problem(40, full(40)), "fused").tier, Tier::fused);
-  for (const char* method : {"radau1", "radau3", "radau5", "radau9", "radau13", "lobatto2", "lobatto4", "lobatto6"}) {
+  for (const char* method :
+       {"radau1", "radau3", "radau5", "radau9", "radau13", "lobatto2", "lobatto4", "lobatto6", "backward_euler",
+        "sdirk2", "sdirk3", "sdirk4", "trbdf2", "kvaerno43", "kvaerno54", "esdirk43", "esdirk54"}) {
     EXPECT_EQ(choose(Problem(3, 12), "lockstep", method).tier, Tier::lockstep);
   }
 }

@@ -1,8 +1,9 @@
 // A CUDA driver without a GPU, for tests: memory is the host's, a stream is a thread that does its tasks in order, and
-// a launch runs the same kernel source, compiled by g++ for radau5 and a few problems. Everything of the backend but
-// the device itself is then real: batches, streams, copies, cancellation, errors.
+// a launch runs the same kernel source, compiled by g++ for a few problems. Everything of the backend but the device
+// itself is then real: batches, streams, graphs, copies, cancellation, errors.
 //
-// MANYFOLD_EMULATED_PROBLEM names the problem of the modules that are loaded; without it, robertson.
+// MANYFOLD_EMULATED_PROBLEM names what the modules that are loaded were compiled from: a problem, for radau5 and double
+// precision, or one with another method or precision, PROBLEM-METHOD or PROBLEM-PRECISION; without it, robertson.
 // MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does;
 // MANYFOLD_EMULATED_FAILURE=capture makes streams refuse to be captured as graphs.
@@ -145,23 +146,27 @@ bool teams() {
   return wish != nullptr && std::string_view(wish) == "1";
 }
 
-template <class Problem>
-using MethodFor = manyfold::Radau5<manyfold::System<Problem>, double>;
-template <class Problem>
-using TeamMethodFor = manyfold::Radau5<manyfold::SharedSystem<manyfold::System<Problem>, Team>, double>;
+template <class Base>
+using AsItIs = Base;
 
-template <class Problem>
-using LockstepMethodFor =
-    typename manyfold::Phased<manyfold::Radau5<manyfold::BatchedSystem<manyfold::System<Problem>>, double>>::type;
+/// What a module is compiled from.
+template <class Problem, template <class, class> class Scheme = manyfold::Radau5, template <class> class Wrap = AsItIs,
+          class Real = double>
+struct Build {
+  using System = Wrap<manyfold::System<Problem>>;
+  using Method = Scheme<System, Real>;
+  using TeamMethod = Scheme<manyfold::SharedSystem<System, Team>, Real>;
+  using LockstepMethod = typename manyfold::Phased<Scheme<manyfold::BatchedSystem<System>, Real>>::type;
+};
 
 /// A phase of the lockstep tier, thread by thread.
-template <class Problem>
+template <class Code>
 std::function<void()> phase_task(std::string_view name, int threads, void** arguments) {
-  using Kernels = manyfold::LockstepKernels<LockstepMethodFor<Problem>>;
+  using Kernels = manyfold::LockstepKernels<typename Code::LockstepMethod>;
   if (name == "manyfold_lockstep_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
     return [=] {
-      *layout = manyfold::device_layout<LockstepMethodFor<Problem>>(block_size, true);
+      *layout = manyfold::device_layout<typename Code::LockstepMethod>(block_size, true);
       layout->lockstep = Kernels::layout();
     };
   }
@@ -188,10 +193,10 @@ std::function<void()> phase_task(std::string_view name, int threads, void** argu
   };
 }
 
-template <class Problem>
+template <class Code>
 std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
-  using Method = MethodFor<Problem>;
-  using TeamMethod = TeamMethodFor<Problem>;
+  using Method = typename Code::Method;
+  using TeamMethod = typename Code::TeamMethod;
   if (name == "manyfold_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
     return [=] {
@@ -235,19 +240,19 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   };
 }
 
-template <class Problem>
-CUmod_st* module_of() {
-  static CUmod_st module = [] {
-    CUmod_st result{Problem::name, sizeof(typename TeamMethodFor<Problem>::Workspace), {}};
+template <class Code>
+CUmod_st* module_of(const char* problem) {
+  static CUmod_st module = [problem] {
+    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}};
     for (const char* name : {"manyfold_layout", "manyfold_prepare", "manyfold_initialize", "manyfold_integrate"}) {
-      result.functions.push_back({nullptr, name, &kernel_task<Problem>});
+      result.functions.push_back({nullptr, name, &kernel_task<Code>});
     }
     for (const char* name :
          {"manyfold_lockstep_layout", "manyfold_lockstep_initialize", "manyfold_lockstep_start",
           "manyfold_lockstep_jacobian", "manyfold_lockstep_assemble", "manyfold_lockstep_finish",
           "manyfold_lockstep_permute_corrections", "manyfold_lockstep_permute_estimates", "manyfold_lockstep_correct",
           "manyfold_lockstep_estimate", "manyfold_lockstep_attempt", "manyfold_lockstep_turn"}) {
-      result.functions.push_back({nullptr, name, &phase_task<Problem>});
+      result.functions.push_back({nullptr, name, &phase_task<Code>});
     }
     return result;
   }();
@@ -318,9 +323,18 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
   const char* wish = std::getenv("MANYFOLD_EMULATED_PROBLEM");
+  using manyfold::Esdirk54;
+  using manyfold::MixedSystem;
+  using manyfold::Radau5;
   for (CUmod_st* candidate :
-       {module_of<Robertson>(), module_of<Rectifier>(), module_of<Das2>(), module_of<TransistorAmplifier>(),
-        module_of<PendulumIndex2>(), module_of<Diffusion<40>>(), module_of<Exchange>()}) {
+       {module_of<Build<Robertson>>("robertson"), module_of<Build<Rectifier>>("rectifier"),
+        module_of<Build<Das2>>("das2"), module_of<Build<TransistorAmplifier>>("transistor_amplifier"),
+        module_of<Build<PendulumIndex2>>("pendulum_index2"), module_of<Build<Diffusion<40>>>("diffusion"),
+        module_of<Build<Exchange>>("exchange"),
+        module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
+        module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"),
+        module_of<Build<Robertson, Radau5, MixedSystem>>("robertson-mixed"),
+        module_of<Build<Robertson, Radau5, AsItIs, manyfold::Single>>("robertson-float32")}) {
     if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;
     *module = candidate;
     return CUDA_SUCCESS;

@@ -40,7 +40,9 @@ std::vector<Case> all_cases() {
     if (model.variables.size() > 12) continue;
     for (const char* method : {"radau5", "esdirk54"}) cases.push_back({model.name, method});
   }
-  cases.push_back({"transistor_amplifier", "lobatto4", Tier::lockstep});
+  for (const char* method : {"lobatto4", "esdirk54"}) {
+    cases.push_back({"transistor_amplifier", method, Tier::lockstep});
+  }
   return cases;
 }
 
@@ -55,10 +57,11 @@ class Device : public testing::TestWithParam<Case> {
     if (!emulated()) return;
     std::set<std::string> known = {"robertson", "rectifier", "das2"};
     if (lockstep) known.insert({"transistor_amplifier", "pendulum_index2"});
-    if (!known.contains(GetParam().model) || GetParam().method != "radau5") {
-      GTEST_SKIP() << "the emulated driver does not know the problem";
-    }
-    setenv("MANYFOLD_EMULATED_PROBLEM", GetParam().model.c_str(), 1);
+    std::string module = GetParam().model;
+    if (GetParam().method != "radau5") module += "-" + GetParam().method;
+    if (lockstep) known.insert("transistor_amplifier-esdirk54");
+    if (!known.contains(module)) GTEST_SKIP() << "the emulated driver does not know the problem";
+    setenv("MANYFOLD_EMULATED_PROBLEM", module.c_str(), 1);
   }
 
   /// An ensemble of the problem on the processor; `on_device` moves it.

@@ -61,23 +61,16 @@ class LaneDriver {
       const Mask accepted = integrator_.tick();
       utilisation.ticks += width;
       utilisation.lane_ticks += count(live);
-      save(accepted);
-      if constexpr (System::has_events) {
-        if (any(integrator_.struck())) pass_events(integrator_.struck());
-      }
-      const Mask ended = live & !integrator_.live();
-      if (any(ended)) {
-        for (int lane = 0; lane < width; ++lane) {
-          if (Lanes::test(ended, lane)) store(lane, integrator_.inconsistency(lane));
-        }
-      }
+      settle(live, accepted);
     }
     cancel_remaining();
     utilisation.iterations += integrator_.newton_passes() * width;
     utilisation.lane_iterations += lane_iterations_;
   }
 
- private:
+  MANYFOLD_INLINE Integrator<Method>& integrator() { return integrator_; }
+
+  /// Loads instances into the lanes that have none, while the supply has some.
   MANYFOLD_INLINE void refill() {
     const Mask live = integrator_.live();
     if (all(live)) return;
@@ -99,6 +92,33 @@ class LaneDriver {
     }
   }
 
+  /// Saves the output of a step attempt of the lanes of `live`, takes those of `accepted` through their events, and
+  /// stores the instances that ended.
+  MANYFOLD_INLINE void settle(const Mask& live, const Mask& accepted) {
+    save(accepted);
+    if constexpr (System::has_events) {
+      if (any(integrator_.struck())) pass_events(integrator_.struck());
+    }
+    const Mask ended = live & !integrator_.live();
+    if (any(ended)) {
+      for (int lane = 0; lane < width; ++lane) {
+        if (Lanes::test(ended, lane)) store(lane, integrator_.inconsistency(lane));
+      }
+    }
+  }
+
+  /// Ends the instances that are left.
+  MANYFOLD_INLINE void cancel_remaining() {
+    const Mask live = integrator_.live();
+    for (int lane = 0; lane < width; ++lane) {
+      if (!Lanes::test(live, lane)) continue;
+      integrator_.cancel(lane);
+      store(lane);
+    }
+    supply_.cancel_ready();
+  }
+
+ private:
   /// Saves what falls on the initial point, and finds the first output time after it.
   MANYFOLD_INLINE void start_output(int lane) {
     const Assignment& assignment = assignment_[lane];
@@ -222,16 +242,6 @@ class LaneDriver {
       });
     }
     supply_.store(assignment, outcome);
-  }
-
-  MANYFOLD_INLINE void cancel_remaining() {
-    const Mask live = integrator_.live();
-    for (int lane = 0; lane < width; ++lane) {
-      if (!Lanes::test(live, lane)) continue;
-      integrator_.cancel(lane);
-      store(lane);
-    }
-    supply_.cancel_ready();
   }
 
   SavedVariables saved_;

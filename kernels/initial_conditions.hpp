@@ -78,10 +78,8 @@ class InitialConditions {
                                            Real (&dy)[n], const Real (&p)[System::constants_size],
                                            const Tolerances<n>& tolerances) {
     InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(-1.0), Real(0.0)};
-    typename SearchFactors::Workspace search_workspace;
-    typename EulerFactors::Workspace euler_workspace;
-    search_factors_.use(search_workspace);
-    euler_factors_.use(euler_workspace);
+    search_factors_.use(search_workspace_);
+    euler_factors_.use(euler_workspace_);
     Real weight[n];
     error_weights(tolerances, y, weight);
     rtol_ = tolerances.rtol;
@@ -192,14 +190,14 @@ class InitialConditions {
     Real F[n];
     System::residual(t, y, dy, p, F);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
-      Real by_y[System::nonzeros_y];
-      Real by_dy[System::nonzeros_dy];
-      System::jacobian(t, y, dy, p, weight, rtol_, Real(Real(1e-6) * span), by_y, by_dy);
+      const Real step = Real(1e-6) * span;
+      const Point point{t, y, dy, p, weight, rtol_, step};
+      matrices_.template evaluate<false>(searching, point);
       const Mask solvable = search_factors_.template factor<false>(searching, [&](auto k) {
-        const int i = entry_row(k);
-        const int unknown = entry_column(k);
+        const int i = search_entries.row[k];
+        const int unknown = search_entries.column[k];
         const int j = variable_of(unknown);
-        return is_derivative(unknown) ? by_dy[System::entries_dy.slot(i, j)] : by_y[System::entries_y.slot(i, j)];
+        return is_derivative(unknown) ? matrices_.entry_dy(System::entries_dy.slot(i, j)) : matrices_.entry_y(i, j);
       });
       // Singular where the search begins is a property of the model; on its way it is a search that failed.
       if (iteration == 0) result.singular = searching & !solvable;
@@ -285,11 +283,10 @@ class InitialConditions {
                                const Real (&p)[System::constants_size], const Real (&weight)[n],
                                InitialPoint<Real>& result) {
     const Real h = result.first_step;
-    Linearisation<System, Real> matrices;
     const Point point{t, y, dy, p, weight, rtol_, h};
-    matrices.template evaluate<false>(Mask(true), point);
+    matrices_.template evaluate<false>(Mask(true), point);
     const Mask solvable = euler_factors_.template factor<false>(
-        Mask(true), [&](auto k) { return matrices.template shifted<Real>(k, Real(1.0) / h); });
+        Mask(true), [&](auto k) { return matrices_.template shifted<Real>(k, Real(1.0) / h); });
     Real scaled[n];
     static_for<n>([&](auto i) {
       constexpr int index = System::index(i);
@@ -301,7 +298,7 @@ class InitialConditions {
     System::residual(t, y, dy, p, F);
     Real drift[n];
     System::time_derivative(t, y, dy, p, drift);
-    matrices.add_product_y(dy, drift);
+    matrices_.add_product_y(dy, drift);
     static_for<n>([&](auto i) {
       if constexpr (constrains(i)) {
         drift[i] *= h;
@@ -348,12 +345,11 @@ class InitialConditions {
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Real trial[n];
       for (int i = 0; i < n; ++i) trial[i] = y[i] + h * v[i];
-      Linearisation<System, Real> matrices;
       const Real end = t + h;
       const Point point{end, trial, v, p, weight, rtol_, h};
-      matrices.template evaluate<false>(searching, point);
+      matrices_.template evaluate<false>(searching, point);
       const Mask solvable = euler_factors_.template factor<false>(
-          searching, [&](auto k) { return matrices.template shifted<Real>(k, shift); });
+          searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
       singular = singular | (searching & !solvable);
       searching = searching & solvable;
       Real delta[n];
@@ -404,12 +400,11 @@ class InitialConditions {
       if (round == 0) h = Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span);
     }
     // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
-    Linearisation<System, Real> matrices;
     const Point at{t, y, dy, p, weight, rtol_, h};
-    matrices.template evaluate<false>(converged, at);
+    matrices_.template evaluate<false>(converged, at);
     const Real shift = Real(1.0) / h;
     const Mask solvable = euler_factors_.template factor<false>(
-        converged, [&](auto k) { return matrices.template shifted<Real>(k, shift); });
+        converged, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
     Real delta[n];
     System::residual(t, y, dy, p, delta);
     euler_factors_.solve(delta);
@@ -418,12 +413,13 @@ class InitialConditions {
   }
 
   static constexpr auto search_entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
-  static constexpr MANYFOLD_INLINE int entry_row(int k) { return search_entries.row[k]; }
-  static constexpr MANYFOLD_INLINE int entry_column(int k) { return search_entries.column[k]; }
 
   double rtol_;
   SearchFactors search_factors_;
   EulerFactors euler_factors_;
+  typename SearchFactors::Workspace search_workspace_;
+  typename EulerFactors::Workspace euler_workspace_;
+  Linearisation<System, Real> matrices_;
 };
 
 }  // namespace manyfold

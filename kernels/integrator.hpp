@@ -74,12 +74,14 @@ class Integrator {
     work_.newton_passes = 0.0;
   }
 
+  /// What finds the initial conditions, with the matrices that it needs. Memory suffices, it need not be constructed.
+  using Conditions = InitialConditions<Alone<System>, InitialReal, true>;
+
   /// Makes instances ready: `lanes` comes with t, t_end, y, y' and the parameters proper in p. All lanes of the pack at
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
-  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes) {
+  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes, Conditions& conditions) {
     System::derive(lanes.p);
     System::start_discrete(lanes.y, lanes.p);
-    InitialConditions<Alone<System>, InitialReal, true> conditions;
     const auto point = conditions.solve(MaskOf<InitialReal>(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy,
                                         lanes.p, options.tolerances);
     lanes.first_step = point.first_step;
@@ -150,30 +152,60 @@ class Integrator {
 
   MANYFOLD_INLINE Mask live() const { return status_ == Real(running); }
 
+  /// A step attempt on its way.
+  struct Step {
+    Mask lanes;     ///< in which it is tried
+    Mask last;      ///< it goes to `target`
+    Mask cautious;  ///< it is the first one, or follows a failure
+    Real begin;
+    Real target;  ///< the end or an event, if that comes first
+    Real h;
+  };
+
   /// One step attempt of every live lane; returns the lanes whose attempt was accepted. Where an event occurs in the
   /// step, `struck` holds the lane and `reached` its time, until `enter_events` and `leave_events` take it through.
   MANYFOLD_INLINE Mask tick() {
-    const Mask lanes = live();
-    const Real begin = state_.t;
-    Real target = t_end_;
+    const Step step = begin_step();
+    const StepAttempt<Real> attempt =
+        method_.attempt(step.lanes, stale_ != Real(0.0), step.cautious, state_, step.h, options_.newton, work_);
+    return end_step(step, attempt);
+  }
+
+  /// What the live lanes try next.
+  MANYFOLD_INLINE Step begin_step() {
+    Step step;
+    step.lanes = live();
+    step.begin = state_.t;
+    step.target = t_end_;
     if constexpr (System::has_events) {
       const auto nearer = [&](const Real& time) {
-        target = select(abs(time - begin) < abs(target - begin), time, target);
+        step.target = select(abs(time - step.begin) < abs(step.target - step.begin), time, step.target);
       };
       nearer(passage_.monitor.next_time());
       nearer(passage_.cut);
       passage_.proposed = state_.h;
     }
     // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
-    Real remaining = target - state_.t;
+    Real remaining = step.target - state_.t;
     if constexpr (coarse_time) remaining -= t_rest_;
-    const Mask last = abs(state_.h) * Real(1.01) >= abs(remaining);
-    const Real h = select(last, remaining, state_.h);
-    if constexpr (System::highest_index() > 1) scale_weights(lanes, h);
+    step.last = abs(state_.h) * Real(1.01) >= abs(remaining);
+    step.h = select(step.last, remaining, state_.h);
+    if constexpr (System::highest_index() > 1) scale_weights(step.lanes, step.h);
+    step.cautious = after_failure_ != Real(0.0);
+    return step;
+  }
 
-    const Mask cautious = after_failure_ != Real(0.0);
-    const StepAttempt<Real> attempt =
-        method_.attempt(lanes, stale_ != Real(0.0), cautious, state_, h, options_.newton, work_);
+  // The attempt of a method in phases, which waits for its linear systems to be solved.
+  MANYFOLD_INLINE void begin_attempt(const Step& step) {
+    method_.begin_attempt(stale_ != Real(0.0), step.cautious, state_, step.h, work_);
+  }
+  MANYFOLD_INLINE auto take_corrections() { return method_.take_corrections(state_, options_.newton, work_); }
+  MANYFOLD_INLINE auto take_estimate() { return method_.take_estimate(state_, work_); }
+  MANYFOLD_INLINE const Method& method() const { return method_; }
+
+  /// Judges the attempt of a step; returns as `tick`.
+  MANYFOLD_INLINE Mask end_step(const Step& step, const StepAttempt<Real>& attempt) {
+    const auto& [lanes, last, cautious, begin, target, h] = step;
     const Mask fixed(options_.fixed_step > 0.0);
     Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
     const Mask rejected = lanes & attempt.converged & !accepted;

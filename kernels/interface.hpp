@@ -68,6 +68,8 @@ struct Kernel {
   const char* method;
   const char* instruction_set;
   int lanes;
+  /// Multiplications and additions of one factorisation of the model's iteration matrix, zeros left out.
+  long factor_work;
   void (*describe)(ModelDescription& description);
   /// Initial values [variables] of an instance with these parameters, then the derivatives that are given, where the
   /// user gives none.

@@ -59,6 +59,7 @@ const Kernel& kernel() {
       Stepper::Tableau::name,
       kernel_instruction_set,
       lane_width<Real>,
+      Factors<double, IterationStructure<System<Equations>>>::work,
       &describe_model<Equations>,
       &model_initial_values<Equations>,
       [](const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {

@@ -1,5 +1,6 @@
 #pragma once
 // The matrices F_y and F_y' that simplified Newton iterations share, and when they are renewed.
+#include "linalg/factors.hpp"
 #include "methods/step.hpp"
 
 namespace manyfold {
@@ -13,6 +14,7 @@ template <class System>
 struct IterationStructure {
   static constexpr int n = System::n;
   using Team = TeamOf<System>;
+  static constexpr bool batched = is_batched<System>();
   static constexpr bool single_precision_factors = has_single_precision_factors<System>();
   static constexpr auto preferred = System::pattern_dy;
   static constexpr auto matrix = System::pattern_y | System::pattern_dy;
@@ -24,7 +26,9 @@ class Linearisation {
   using Mask = MaskOf<Real>;
   using Structure = IterationStructure<System>;
   using Team = TeamOf<System>;
-  static constexpr bool alone = Team::size == 1;
+  static constexpr bool batched = Structure::batched;
+  /// Are the entries part of this object?
+  static constexpr bool alone = Team::size == 1 && !batched;
 
  private:
   struct Entries {
@@ -32,9 +36,22 @@ class Linearisation {
     Real by_dy[System::nonzeros_dy];
   };
 
+  /// Where the Jacobians are wanted, for kernels that evaluate them.
+  struct Recorded : Entries {
+    Real t;
+    Real y[System::n];
+    Real dy[System::n];
+    Real p[System::constants_size];
+    Real weight[System::n];
+    double rtol;
+    Real h;
+    Real shift;    ///< 1/h of the step that the factors are wanted for, or what a method makes of it
+    int outdated;  ///< 1: Jacobians are wanted, not factors alone
+  };
+
  public:
-  /// What a team shares; nothing for a lane that works alone.
-  using Workspace = typename Either<alone, None, Entries>::type;
+  /// What a team shares, or other kernels see; nothing for a lane that works alone.
+  using Workspace = typename Either<alone, None, typename Either<batched, Recorded, Entries>::type>::type;
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
     if constexpr (!alone) {
       own_ = &workspace;
@@ -52,7 +69,18 @@ class Linearisation {
   template <bool keep_others, class State>
   MANYFOLD_INLINE void evaluate(const Mask& mask, const State& state) {
     Entries& own = entries();
-    if constexpr (!alone) {
+    if constexpr (batched) {
+      own_->t = state.t;
+      for (int i = 0; i < System::n; ++i) {
+        own_->y[i] = state.y[i];
+        own_->dy[i] = state.dy[i];
+        own_->weight[i] = state.weight[i];
+      }
+      for (int i = 0; i < System::constants_size; ++i) own_->p[i] = state.p[i];
+      own_->rtol = state.rtol;
+      own_->h = state.h;
+      own_->outdated = 1;
+    } else if constexpr (!alone) {
       team_.synchronize();  // others may still be factorising
       System::template jacobian<Team::size>(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h,
                                             own.by_y, own.by_dy, team_.rank());
@@ -118,6 +146,24 @@ class Linearisation {
       count_work<Real>(work.residuals, outdated, Real(static_cast<double>(System::residuals_of_jacobian())));
     }
     count_work<Real>(work.factorizations, refactor, Real(1.0));
+  }
+
+  /// Asks other kernels for factors of shift F_y' + F_y, or what a method makes of the shift.
+  MANYFOLD_INLINE void request_factors(const Real& shift) { own_->shift = shift; }
+  /// What came of that.
+  MANYFOLD_INLINE void set_singular(const Mask& singular) { singular_ = singular; }
+
+  /// How many threads share the evaluation of recorded Jacobians: one per group of columns, up to a warp.
+  static constexpr int shares() {
+    constexpr int by_y = group_columns(System::pattern_y).count;
+    constexpr int by_dy = System::mass_form ? 1 : group_columns(System::pattern_dy).count;
+    constexpr int most = by_y > by_dy ? by_y : by_dy;
+    return most < 1 ? 1 : most > 32 ? 32 : most;
+  }
+  /// The Jacobians that are wanted, or the part of them that falls to thread `share`.
+  static MANYFOLD_INLINE void evaluate_recorded(Workspace& at, int share) {
+    if (at.outdated == 0) return;
+    System::template jacobian<shares()>(at.t, at.y, at.dy, at.p, at.weight, at.rtol, at.h, at.by_y, at.by_dy, share);
   }
 
   /// Lanes whose matrix could not be factorised.
@@ -204,7 +250,7 @@ class Linearisation {
   }
   MANYFOLD_INLINE const Entries& entries() const { return const_cast<Linearisation*>(this)->entries(); }
 
-  typename Either<alone, Entries, Entries*>::type own_;
+  typename Either<alone, Entries, Workspace*>::type own_;
   Team team_;
   Real factored_h_ = Real(0.0);  ///< step that the factors belong to
   Mask singular_ = Mask(false);

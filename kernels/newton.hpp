@@ -20,49 +20,78 @@ struct NewtonResult {
   Real last_rate;       ///< geometric mean of the last two contractions; 0 after one iteration
 };
 
-/// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the
-/// correction. `contraction` holds theta/(1-theta) of the last solve of each lane and is brought up to date.
+/// The iteration between its linear solves: what it knows after some corrections, and its verdict on the next.
 template <class Real>
-MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, const MaskOf<Real>& active,
-                                                Real& contraction, auto&& correct) {
+class NewtonIteration {
+ public:
   using Mask = MaskOf<Real>;
-  const Real tolerance(control.tolerance);
-  NewtonResult<Real> result{Mask(false), Mask(true), Real(0.0), 0, Real(0.0), Real(0.0)};
-  Mask iterating = active;
-  // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
-  const Real root = sqrt(max(contraction, Real(2.2e-16)));
-  Real factor = root * sqrt(root);
-  Real previous(0.0);
-  Real previous_theta(0.0);
-  for (int k = 1; any(iterating); ++k) {
-    const Real size = correct(iterating);
-    result.passes = k;
-    result.iterations = result.iterations + select(iterating, Real(1.0), Real(0.0));
-    const Mask finite = is_finite(size) | !iterating;
-    result.finite = result.finite & finite;
+
+  /// Begins in the lanes of `active`. `contraction`: theta/(1-theta) of the last solve of each lane.
+  MANYFOLD_INLINE void begin(const Mask& active, const Real& contraction) {
+    result_ = {Mask(false), Mask(true), Real(0.0), 0, Real(0.0), Real(0.0)};
+    iterating_ = active;
+    // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
+    const Real root = sqrt(max(contraction, Real(2.2e-16)));
+    factor_ = root * sqrt(root);
+    previous_ = Real(0.0);
+    previous_theta_ = Real(0.0);
+  }
+
+  /// Lanes that need a further correction.
+  MANYFOLD_INLINE const Mask& iterating() const { return iterating_; }
+
+  /// Judges a correction of norm `size`.
+  MANYFOLD_INLINE void judge(const NewtonControl& control, const Real& size) {
+    const Real tolerance(control.tolerance);
+    const int k = ++result_.passes;
+    result_.iterations = result_.iterations + select(iterating_, Real(1.0), Real(0.0));
+    const Mask finite = is_finite(size) | !iterating_;
+    result_.finite = result_.finite & finite;
     Mask diverging = !finite;
     Mask hopeless(k >= control.most_iterations);
     if (k > 1) {
-      const Real theta = size / previous;
+      const Real theta = size / previous_;
       const Real ratio = theta / (Real(1.0) - theta);
-      factor = select(iterating, max(ratio, Real(1e-10)), factor);
-      result.rate = select(iterating, max(result.rate, theta), result.rate);
-      const Real mean = k == 2 ? theta : sqrt(theta * previous_theta);
-      result.last_rate = select(iterating, mean, result.last_rate);
-      previous_theta = theta;
+      factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
+      result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
+      const Real mean = k == 2 ? theta : sqrt(theta * previous_theta_);
+      result_.last_rate = select(iterating_, mean, result_.last_rate);
+      previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
       hopeless = hopeless | !(reachable <= tolerance);
     }
-    const Mask done = iterating & !diverging & (factor * size <= tolerance);
-    result.converged = result.converged | done;
-    iterating = iterating & !done & !diverging & !hopeless;
-    previous = size;
+    const Mask done = iterating_ & !diverging & (factor_ * size <= tolerance);
+    result_.converged = result_.converged | done;
+    iterating_ = iterating_ & !done & !diverging & !hopeless;
+    previous_ = size;
   }
-  contraction = select(result.converged, factor, select(active, Real(1.0), contraction));
-  return result;
+
+  /// The result, once no lane iterates; brings `contraction` up to date in the lanes of `active`.
+  MANYFOLD_INLINE const NewtonResult<Real>& end(const Mask& active, Real& contraction) {
+    contraction = select(result_.converged, factor_, select(active, Real(1.0), contraction));
+    return result_;
+  }
+
+ private:
+  NewtonResult<Real> result_;
+  Mask iterating_;
+  Real factor_;          ///< theta/(1-theta), or what takes its place before the second correction
+  Real previous_;        ///< norm of the last correction
+  Real previous_theta_;  ///< contraction by the last correction
+};
+
+/// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the
+/// correction. `contraction` holds theta/(1-theta) of the last solve of each lane and is brought up to date.
+template <class Real>
+MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, const MaskOf<Real>& active,
+                                                Real& contraction, auto&& correct) {
+  NewtonIteration<Real> iteration;
+  iteration.begin(active, contraction);
+  while (any(iteration.iterating())) iteration.judge(control, correct(iteration.iterating()));
+  return iteration.end(active, contraction);
 }
 
 }  // namespace manyfold

@@ -200,6 +200,20 @@ constexpr Entries<n, Count> entries_of(const Pattern<n>& pattern) {
   return result;
 }
 
+/// Where the rows begin among entries in row order: row i has the entries of_row[i] ... of_row[i + 1] - 1.
+template <int n>
+struct RowBegins {
+  int of_row[n + 1] = {};
+};
+
+template <int n, int Count>
+constexpr RowBegins<n> row_begins(const Entries<n, Count>& entries) {
+  RowBegins<n> begin;
+  for (int k = 0; k < Count; ++k) ++begin.of_row[entries.row[k] + 1];
+  for (int i = 0; i < n; ++i) begin.of_row[i + 1] += begin.of_row[i];
+  return begin;
+}
+
 /// Columns grouped so that no two of a group meet in a row: one directional derivative per group gives them all.
 /// Curtis, Powell & Reid, J. Inst. Maths Applics 13 (1974).
 template <int n>

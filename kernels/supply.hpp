@@ -52,13 +52,14 @@ class PackSupply {
           [&](int i, double value) { Lanes::set(ready_.dy[i], lane, value); });
       for (int i = 0; i < System::parameters; ++i) Lanes::set(ready_.p[i], lane, assignment.parameters[i]);
     }
-    Integrator<Method>::initialize(options_, ready_);
+    Integrator<Method>::initialize(options_, ready_, conditions_);
     return true;
   }
 
   IntegratorOptions<System::n> options_;
   KernelFeed& feed_;
   typename Integrator<Method>::Initial ready_;
+  typename Integrator<Method>::Conditions conditions_;
   Assignment assignments_[width];
   int count_ = 0;
   int next_ = 0;

@@ -510,6 +510,14 @@ struct MixedSystem : Base {
 template <class Base>
 struct AloneSystem<MixedSystem<Base>> : AloneSystem<Base> {};
 
+/// `Base` for the lockstep tier, where linear systems are solved for many instances at once.
+template <class Base>
+struct BatchedSystem : Base {
+  static constexpr bool batched = true;
+};
+template <class Base>
+struct AloneSystem<BatchedSystem<Base>> : AloneSystem<Base> {};
+
 template <class System>
 constexpr bool has_single_precision_factors() {
   return requires {

@@ -1,14 +1,17 @@
 #pragma once
 // What the subcommands share.
+#include <algorithm>
 #include <iostream>
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <manyfold/error.hpp>
 #include <manyfold/options.hpp>
 
+#include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
 
@@ -56,9 +59,52 @@ inline ChosenBackend choose_backend(const SolverOptions& options, std::int64_t i
   return {"cuda", devices->devices().front().name, devices};
 }
 
+/// The tier that will run.
+struct ChosenTier {
+  Tier tier = Tier::fused;
+  std::string reason;  ///< why `auto` took it
+};
+
+/// Beyond, and where their pattern does not make them cheap, matrices are too much for the threads of a device.
+inline constexpr std::size_t most_variables_of_fused_tier = 32;
+
+/// `method`: the one that is asked for.
+inline ChosenTier choose_tier(const SolverOptions& options, const std::string& method, const ChosenBackend& backend,
+                              const LoadedKernel& loaded) {
+  const std::vector<std::string>& able = lockstep_methods();
+  const bool in_phases = method == "auto" || std::find(able.begin(), able.end(), method) != able.end();
+  if (options.tier != "auto" && options.tier != "fused" && options.tier != "lockstep") {
+    throw UsageError(fmt::format("unknown tier '{}': one of auto, fused, lockstep", options.tier));
+  }
+  if (options.tier == "lockstep") {
+    if (backend.devices == nullptr) {
+      throw UsageError(fmt::format("tier 'lockstep' needs backend 'cuda', but this run is on the processor{}",
+                                   backend.reason.empty() ? "" : ": " + backend.reason));
+    }
+    if (!backend.devices->lockstep_unavailable().empty()) {
+      throw UsageError(fmt::format("tier 'lockstep': {}", backend.devices->lockstep_unavailable()));
+    }
+    if (!in_phases) {
+      throw UsageError(
+          fmt::format("tier 'lockstep' does not have method '{}': one of {}", method, fmt::join(able, ", ")));
+    }
+    return {Tier::lockstep, ""};
+  }
+  if (options.tier == "fused" || backend.devices == nullptr) return {};
+  const std::size_t n = loaded.model.variables.size();
+  if (n <= most_variables_of_fused_tier) return {Tier::fused, fmt::format("{} variables are few", n)};
+  // What a warp would do with the full matrix.
+  const auto full = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 96.0;
+  if (static_cast<double>(loaded.kernel->factor_work) < full) return {Tier::fused, "the matrices are sparse"};
+  if (!in_phases) return {Tier::fused, fmt::format("the lockstep tier does not have method '{}'", method)};
+  const std::string& missing = backend.devices->lockstep_unavailable();
+  if (!missing.empty()) return {Tier::fused, missing};
+  return {Tier::lockstep, fmt::format("{} variables in full matrices", n)};
+}
+
 /// The kernel on the devices of a run; null on the CPU. `request` and `run` are those of the processor's kernel.
-inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& backend, const KernelRequest& request,
-                                                          const EnsembleRun& run) {
+inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& backend, Tier tier,
+                                                          const KernelRequest& request, const EnsembleRun& run) {
   if (backend.devices == nullptr) return nullptr;
   DeviceDemand demand;
   demand.instances = run.instances;
@@ -67,8 +113,8 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   demand.end_states = static_cast<bool>(run.end_state);
   demand.memory_mib = run.options.device_memory;
   demand.event_log = run.options.event_log;
-  return backend.devices->load(device_source(request, {run.options.device_tile, run.options.device_block}, announce),
-                               demand);
+  const DeviceShape shape{run.options.device_tile, run.options.device_block, tier};
+  return backend.devices->load(device_source(request, shape, announce), demand);
 }
 
 /// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one:

@@ -22,7 +22,7 @@ void request_stop(int signal) {
 }
 
 void print_summary(const RunSummary& summary, const std::vector<EventDescription>& events, const ChosenBackend& backend,
-                   const std::string& shape, const std::string& output) {
+                   const ChosenTier& tier, const std::string& shape, const std::string& output) {
   const auto total = static_cast<double>(summary.instances);
   std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
                            summary.wall_seconds, total / summary.wall_seconds, summary.threads);
@@ -45,14 +45,18 @@ void print_summary(const RunSummary& summary, const std::vector<EventDescription
         "  {:>10}  {}{}\n", event.instances, events[i].name,
         event.instances == 0 ? "" : fmt::format(": first from t = {:.6g} to {:.6g}", event.earliest, event.latest));
   }
-  std::cout << fmt::format("backend: {}{}{}\n", backend.name,
-                           backend.reason.empty() ? "" : fmt::format(" (auto: {})", backend.reason),
-                           shape.empty() ? "" : ", " + shape);
+  const auto because = [](const std::string& reason) {
+    return reason.empty() ? "" : fmt::format(" (auto: {})", reason);
+  };
+  std::cout << fmt::format(
+      "backend: {}{}{}\n", backend.name, because(backend.reason),
+      shape.empty() ? "" : fmt::format(", tier {}{}, {}", tier_name(tier.tier), because(tier.reason), shape));
   std::cout << fmt::format("result: {}\n", output);
 }
 
 nlohmann::ordered_json summary_json(const RunSummary& summary, const ModelDescription& model, const std::string& method,
-                                    const ChosenBackend& backend, const std::string& shape, const std::string& output) {
+                                    const ChosenBackend& backend, const ChosenTier& tier, const std::string& shape,
+                                    const std::string& output) {
   nlohmann::ordered_json by_status = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
     if (summary.by_status[i] > 0) by_status[std::string(status_names[i])] = summary.by_status[i];
@@ -75,7 +79,8 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const ModelDescri
           {"threads", summary.threads},
           {"backend", backend.name},
           {"backend_reason", backend.reason},
-          {"tier", "fused"},
+          {"tier", tier_name(tier.tier)},
+          {"tier_reason", tier.reason},
           {"device_shape", shape},
           {"method", method},
           {"output", output},
@@ -99,11 +104,16 @@ int run(const RunArguments& arguments) {
   request.projection = sweep.options.projection;
   request.jacobian = sweep.options.jacobian;
   request.jacobian_reuse = sweep.options.jacobian_reuse;
-  const LoadedKernel loaded = load_as_asked(
+  LoadedKernel loaded = load_as_asked(
       request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); },
       [&](const ModelDescription& model) { return given_at_start(sweep, model); });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);
   const ChosenBackend backend = choose_backend(sweep.options, resolved.inputs.instances());
+  const ChosenTier tier = choose_tier(sweep.options, request.method, backend, loaded);
+  if (tier.tier == Tier::lockstep && request.method == "auto") {
+    request.method = "radau5";
+    loaded = load_kernel(request, announce);
+  }
   const std::filesystem::path output =
       arguments.output ? std::filesystem::path(*arguments.output) : resolved.output_file;
 
@@ -126,7 +136,7 @@ int run(const RunArguments& arguments) {
   settings.sampler = sweep.sampling.sampler;
   settings.version = build::version;
   settings.backend = backend.name;
-  settings.tier = "fused";
+  settings.tier = tier_name(tier.tier);
   settings.history = arguments.command_line;
   ResultFile file(settings);
 
@@ -148,7 +158,7 @@ int run(const RunArguments& arguments) {
   };
   ensemble.saved = resolved.saved;
   ensemble.options = resolved.options;
-  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, request, ensemble);
+  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, tier.tier, request, ensemble);
   ensemble.device = device.get();
   const std::string shape = device ? device->shape() : "";
   ensemble.stop = &stop_requested;
@@ -161,10 +171,11 @@ int run(const RunArguments& arguments) {
   bar.clear();
 
   if (arguments.json) {
-    std::cout << summary_json(summary, loaded.model, loaded.kernel->method, backend, shape, output.string()).dump(2)
-              << std::endl;
+    std::cout
+        << summary_json(summary, loaded.model, loaded.kernel->method, backend, tier, shape, output.string()).dump(2)
+        << std::endl;
   } else {
-    print_summary(summary, loaded.model.events, backend, shape, output.string());
+    print_summary(summary, loaded.model.events, backend, tier, shape, output.string());
   }
   if (summary.interrupted) return interrupted;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

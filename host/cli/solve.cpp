@@ -148,7 +148,7 @@ int solve(const SolveArguments& arguments) {
   run.options = options;
   std::vector<double> end_state(2 * model.variables.size());
   run.end_state = [&](std::int64_t, const double* state) { std::copy_n(state, end_state.size(), end_state.begin()); };
-  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, request, run);
+  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, Tier::fused, request, run);
   run.device = device.get();
   Memory memory;
   run_ensemble(run, memory);

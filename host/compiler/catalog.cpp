@@ -45,7 +45,16 @@ std::vector<ModelDescription> describe_all() {
 
 template <class Tableau>
 MethodDescription describe_method(const char* template_name) {
-  return {Tableau::name, Tableau::family, Tableau::order, template_name};
+  // Fully implicit methods of one order, whose stage systems are transformed, and diagonally implicit ones.
+  constexpr bool fully_implicit = requires {
+    Tableau::T_inverse;
+  };
+  constexpr bool diagonally_implicit = requires {
+    Tableau::gamma;
+    Tableau::dense;
+  };
+  constexpr bool in_phases = fully_implicit || diagonally_implicit;
+  return {Tableau::name, Tableau::family, Tableau::order, template_name, in_phases};
 }
 
 }  // namespace
@@ -77,6 +86,17 @@ const std::vector<MethodDescription>& methods() {
       describe_method<Dopri54Tableau>("Dopri54"),     describe_method<Rk4Tableau>("Rk4"),
   };
   return all;
+}
+
+const std::vector<std::string>& lockstep_methods() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> result;
+    for (const MethodDescription& method : methods()) {
+      if (method.in_phases) result.push_back(method.name);
+    }
+    return result;
+  }();
+  return names;
 }
 
 const std::vector<std::string>& method_names() {

@@ -16,10 +16,14 @@ struct MethodDescription {
   std::string family;
   int order = 0;
   std::string template_name;  ///< of the class template in kernels/methods
+  bool in_phases = false;     ///< the lockstep tier of a GPU has it
 };
 
 /// The methods of this version.
 const std::vector<MethodDescription>& methods();
+
+/// The names of those that the lockstep tier has.
+const std::vector<std::string>& lockstep_methods();
 
 /// The names that `method` may have in sweep files and on the command line: all methods and `auto`.
 const std::vector<std::string>& method_names();

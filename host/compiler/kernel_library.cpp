@@ -306,10 +306,15 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
   const ModelSource source = find_model(request.model);
   const KernelMethod method = find_method(request);
   DeviceSource result;
-  result.text =
-      kernel_unit(request, source, "kernels/cuda/kernel.hpp",
-                  fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name, request.precision,
-                              shape.block > 0 ? shape.block : most_threads_of_block, shape.block > 0, shape.tile));
+  result.tier = shape.tier;
+  const int block = shape.block > 0 ? shape.block : most_threads_of_block;
+  result.text = shape.tier == Tier::lockstep
+                    ? kernel_unit(request, source, "kernels/cuda/lockstep_kernel.hpp",
+                                  fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, {}, {})", method.template_name,
+                                              request.precision, block))
+                    : kernel_unit(request, source, "kernels/cuda/kernel.hpp",
+                                  fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name,
+                                              request.precision, block, shape.block > 0, shape.tile));
   result.stem = fmt::format("{}-{}-{}", source.file.stem().string(), method.name, request.precision);
   result.key = cache_key(result.text, source.file, "", "");
   result.include_paths = {header_root() / "include", header_root()};

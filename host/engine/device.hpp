@@ -26,15 +26,28 @@ struct DeviceDescription {
   int multiprocessors = 0;
 };
 
+/// How instances are integrated on a device.
+enum class Tier {
+  fused,    ///< one kernel does everything; linear systems are solved in its threads
+  lockstep  ///< phases of a step as kernels; linear systems of all instances are solved at once, by batched routines
+};
+
+/// As users name it.
+inline const char* tier_name(Tier tier) {
+  return tier == Tier::fused ? "fused" : "lockstep";
+}
+
 /// How a kernel divides the threads of a device; 0 leaves the choice to the kernel.
 struct DeviceShape {
   int tile = 0;   ///< threads per instance: 1, 2, 4, 8, 16 or 32
   int block = 0;  ///< threads per block: a multiple of 32 up to 1024
+  Tier tier = Tier::fused;
 };
 
 /// The text of a kernel for a device, and what its compiled form is kept under.
 struct DeviceSource {
   std::string text;
+  Tier tier = Tier::fused;
   std::string stem;                                  ///< model and method, for file names
   std::string key;                                   ///< hash of all that the text includes
   std::vector<std::filesystem::path> include_paths;  ///< of the library's headers
@@ -79,6 +92,8 @@ class DeviceBackend {
   virtual const std::vector<DeviceDescription>& devices() const = 0;
   /// Why there are no devices, in the driver's words; empty if there are.
   virtual const std::string& unavailable() const = 0;
+  /// Why there is no lockstep tier, in the words of the library that it needs; empty if there is.
+  virtual const std::string& lockstep_unavailable() const = 0;
   /// Version of the run-time compiler, or why there is none.
   virtual std::string compiler() const = 0;
   virtual std::vector<std::string> architectures() const = 0;  ///< that the compiler knows

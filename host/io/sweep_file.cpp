@@ -259,9 +259,9 @@ class Reader {
 
   void read_solver(const toml::table& table) {
     check_keys(table, "[solver]",
-               {"method", "rtol", "atol", "backend", "precision", "threads", "max_steps", "first_step", "max_step",
-                "device_memory", "device_tile", "device_block", "event_log", "initial_conditions", "jacobian",
-                "jacobian_reuse", "projection"});
+               {"method", "rtol", "atol", "backend", "precision", "tier", "threads", "max_steps", "first_step",
+                "max_step", "device_memory", "device_tile", "device_block", "event_log", "initial_conditions",
+                "jacobian", "jacobian_reuse", "projection"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -269,6 +269,7 @@ class Reader {
     read_name(table, "jacobian_reuse", "jacobian_reuse", {"automatic", "every_step", "contraction", "cameron", "dassl"},
               options.jacobian_reuse);
     read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
+    read_name(table, "tier", "tier", {"auto", "fused", "lockstep"}, options.tier);
     if (const toml::node* node = table.get("rtol")) {
       const auto value = number_where(
           *node, "rtol", [](double x) { return x > 0.0 && x < 1.0; }, "greater than 0 and less than 1");

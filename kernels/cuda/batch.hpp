@@ -28,6 +28,40 @@ struct DeviceBatch {
   Utilisation* utilisation;  ///< added up over launches
 };
 
+/// What the instances in flight of the lockstep tier wait for.
+struct LockstepCounts {
+  int present;     ///< 0 or 1: which of the two is that of this pass; the other one fills up for the next
+  int factors[2];  ///< instances whose matrices must be factorised first
+  int corrections[2];
+  int estimates[2];
+  int attempts;  ///< instances whose step attempt is over, or that have not begun one
+};
+
+/// Memory of the lockstep tier on a device. `slots`: instances in flight; `systems`: linear systems of an instance.
+struct LockstepMemory {
+  int slots;
+  const DeviceBatch* batch;
+  void* supply;                ///< `LockstepLayout::supply_size` bytes
+  unsigned long long* frames;  ///< [frame_words][slots]: the state of the instances, word by word
+  void* workspaces;  ///< [slots + 1], `workspace_size` bytes each; the last stands in where a batch is not full
+  LockstepCounts* counts;
+  int* lists;        ///< [7][slots]: the slots that `counts` counts, in the order of its members
+  void** matrices;   ///< [systems][slots]: of this pass, for the batched routines
+  void** solutions;  ///< [systems][slots]
+  int* pivots;       ///< [systems][slots][variables]
+};
+
+/// What the host must know of the kernels of the lockstep tier.
+struct LockstepLayout {
+  int supply_size;
+  int frame_words;
+  int workspace_size;
+  int jacobian_shares;  ///< threads that share the evaluation of a Jacobian
+  int real_systems;
+  int complex_systems;    ///< they come after the real ones
+  bool single_precision;  ///< of the matrices
+};
+
 /// What the host must know of a compiled kernel to make room for its data.
 struct DeviceLayout {
   int interface_version;
@@ -40,8 +74,9 @@ struct DeviceLayout {
   int options_size;  ///< bytes of the method's settings
   int block_size;    ///< threads of a block, at most
   bool block_size_forced;
-  int team_size;      ///< threads of an instance
-  int shared_memory;  ///< bytes per instance in flight
+  int team_size;            ///< threads of an instance
+  int shared_memory;        ///< bytes per instance in flight
+  LockstepLayout lockstep;  ///< if the kernels are those of that tier
 };
 
 }  // namespace manyfold

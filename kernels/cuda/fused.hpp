@@ -28,7 +28,7 @@ class BatchSupply {
   using Initial = typename Integrator<Method>::Initial;
   using Team = TeamOf<System>;
 
-  MANYFOLD_INLINE BatchSupply(const DeviceBatch& batch, const Team& team) : batch_(batch), team_(team) {}
+  MANYFOLD_INLINE BatchSupply(const DeviceBatch& batch, const Team& team) : batch_(&batch), team_(team) {}
 
   MANYFOLD_INLINE const Team& team() const { return team_; }
 
@@ -50,31 +50,32 @@ class BatchSupply {
   }
 
   MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
-    const int i = team_.broadcast(leads(team_) ? AtomicQueue::take(batch_.next) : 0);
-    if (i >= batch_.count) return {};
-    return {static_cast<const Initial*>(batch_.ready) + i, 0, assignment(batch_, i)};
+    const int i = team_.broadcast(leads(team_) ? AtomicQueue::take(batch_->next) : 0);
+    if (i >= batch_->count) return {};
+    return {static_cast<const Initial*>(batch_->ready) + i, 0, assignment(*batch_, i)};
   }
 
   MANYFOLD_INLINE void store(const Assignment& assignment, const InstanceOutcome& outcome) {
-    if (leads(team_)) batch_.outcomes[assignment.instance - batch_.first] = outcome;
+    if (leads(team_)) batch_->outcomes[assignment.instance - batch_->first] = outcome;
   }
 
   MANYFOLD_INLINE bool cancelled() const {
     // One of a team looks, so that all see the same.
-    return team_.broadcast(leads(team_) ? *static_cast<const volatile int*>(batch_.cancelled) : 0) != 0;
+    return team_.broadcast(leads(team_) ? *static_cast<const volatile int*>(batch_->cancelled) : 0) != 0;
   }
 
   /// Instances that no thread has taken keep the outcome they came with: cancelled.
   MANYFOLD_INLINE void cancel_ready() {}
 
  private:
-  const DeviceBatch& batch_;
+  const DeviceBatch* batch_;
   Team team_;
 };
 
 /// Makes the initial conditions of instance `i` consistent.
 template <class Method>
-MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i) {
+MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
+                                         typename Integrator<Method>::Conditions& conditions) {
   using System = typename Method::System;
   const auto& options = *static_cast<const IntegratorOptions<System::n>*>(batch.options);
   auto& ready = static_cast<typename Integrator<Method>::Initial*>(batch.ready)[i];
@@ -85,7 +86,7 @@ MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i) {
       assignment.initial, [&](int k, double value) { ready.y[k] = value; },
       [&](int k, double value) { ready.dy[k] = value; });
   for (int k = 0; k < System::parameters; ++k) ready.p[k] = assignment.parameters[k];
-  Integrator<Method>::initialize(options, ready);
+  Integrator<Method>::initialize(options, ready, conditions);
 }
 
 /// Integrates instances, one after another, until the queue is empty; a team's threads call this together.
@@ -112,7 +113,8 @@ MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_force
           block_size,
           block_size_forced,
           team_size,
-          team_size > 1 ? static_cast<int>(sizeof(typename Method::Workspace)) : 0};
+          team_size > 1 ? static_cast<int>(sizeof(typename Method::Workspace)) : 0,
+          {}};
 }
 
 }  // namespace manyfold

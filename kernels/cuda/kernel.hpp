@@ -107,14 +107,19 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
   extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                      \
     *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                  \
   }                                                                                                                 \
-  extern "C" __global__ void manyfold_prepare(const manyfold::KernelOptions options, void* settings) {              \
-    *static_cast<manyfold::IntegratorOptions<manyfold::DeviceMethod::n>*>(settings) =                               \
-        manyfold::integrator_options<manyfold::DeviceMethod>(options);                                              \
-  }                                                                                                                 \
+  MANYFOLD_DEVICE_PREPARATION                                                                                       \
   extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_initialize(const manyfold::DeviceBatch batch) { \
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);                                          \
-    if (i < batch.count) manyfold::initialize_instance<manyfold::DeviceMethod>(batch, i);                           \
+    manyfold::Integrator<manyfold::DeviceMethod>::Conditions conditions;                                            \
+    if (i < batch.count) manyfold::initialize_instance<manyfold::DeviceMethod>(batch, i, conditions);               \
   }                                                                                                                 \
   extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_integrate(const manyfold::DeviceBatch batch) {  \
     manyfold::integrate_in_block<manyfold::DeviceMethod>(batch);                                                    \
+  }
+
+// What the tiers have in common.
+#define MANYFOLD_DEVICE_PREPARATION                                                                    \
+  extern "C" __global__ void manyfold_prepare(const manyfold::KernelOptions options, void* settings) { \
+    *static_cast<manyfold::IntegratorOptions<manyfold::DeviceMethod::n>*>(settings) =                  \
+        manyfold::integrator_options<manyfold::DeviceMethod>(options);                                 \
   }

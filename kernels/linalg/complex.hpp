@@ -20,6 +20,7 @@ struct Complex {
   friend MANYFOLD_INLINE Complex operator*(const Complex& a, const Complex& b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
+  friend MANYFOLD_INLINE Complex operator*(const Real& a, const Complex& b) { return {a * b.re, a * b.im}; }
 };
 
 MANYFOLD_INLINE double reciprocal(double x) {

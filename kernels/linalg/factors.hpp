@@ -1,6 +1,7 @@
 #pragma once
 // The factors of one iteration matrix per lane: on a fixed pattern with fixed pivots while that is accurate, with row
 // exchanges in the lanes where it is not.
+#include "batched_lu.hpp"
 #include "pivoted_lu.hpp"
 #include "sparse_lu.hpp"
 #include "team_lu.hpp"
@@ -12,6 +13,16 @@ template <class Structure>
 constexpr bool wants_single_precision() {
   if constexpr (requires { Structure::single_precision_factors; }) {
     return Structure::single_precision_factors;
+  } else {
+    return false;
+  }
+}
+
+/// Are the matrices of `Structure` factorised together with those of other instances, by batched routines?
+template <class Structure>
+constexpr bool is_batched() {
+  if constexpr (requires { Structure::batched; }) {
+    return Structure::batched;
   } else {
     return false;
   }
@@ -47,7 +58,10 @@ class Factors {
   using Workspace = typename Either<exchanges, PivotedLU<Stored, n>, None>::type;
 
   /// To be called before all else; `workspace` must outlive this object.
-  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { pivoted_ = &workspace; }
+  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) {
+    pivoted_ = &workspace;
+    exchanged_ = Mask(false);
+  }
 
   /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `Structure::matrix`, is
   /// `entry(k)`. With `keep_others` the other lanes keep their factors; without, they are left undefined, which is
@@ -109,16 +123,11 @@ class Factors {
   }
 
   MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
-    Stored matrix[n][n];
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) matrix[i][j] = Stored(0.0);
-    }
-    for_each_index<Structure::matrix.size()>([&](auto k) { matrix[row_of(k)][column_of(k)] = entry(k); });
-    return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), matrix));
+    return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), [&](auto&& write) {
+      for_each_index<entries.size>([&](auto k) { write(entries.row[k], entries.column[k], entry(k)); });
+    }));
   }
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-  static constexpr MANYFOLD_INLINE int row_of(int k) { return entries.row[k]; }
-  static constexpr MANYFOLD_INLINE int column_of(int k) { return entries.column[k]; }
 
   using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
   Sparse sparse_;
@@ -144,8 +153,6 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
   MANYFOLD_INLINE bool factor(bool mask, auto&& entry) {
     if (!mask) return false;
     return lu_.factor([&](int i, auto& row) {
-      constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-      constexpr auto begin = row_begins(entries);
       for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) row[entries.column[k]] = Storage::store(entry(k));
     });
   }
@@ -158,17 +165,48 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
   }
 
  private:
-  struct RowBegins {
-    int of_row[n + 1] = {};
-  };
-  static constexpr RowBegins row_begins(const auto& entries) {
-    RowBegins begin;
-    for (int k = 0; k < entries.size; ++k) ++begin.of_row[entries.row[k] + 1];
-    for (int i = 0; i < n; ++i) begin.of_row[i + 1] += begin.of_row[i];
-    return begin;
-  }
+  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  static constexpr auto begin = row_begins(entries);
 
   LU lu_;
+};
+
+/// Where the matrices of many instances are factorised and solved with at once, between the kernels that need the
+/// solutions: this is how an instance hands over a right-hand side and takes the solution.
+template <class Number, class Structure>
+requires(is_batched<Structure>()) class Factors<Number, Structure> {
+ public:
+  static constexpr int n = Structure::n;
+  using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
+  using Stored = typename Storage::type;
+  using Workspace = BatchedLU<Stored, n>;
+  static constexpr long work = static_cast<long>(n) * n * n / 3 + 1;
+
+  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { lu_ = &workspace; }
+
+  MANYFOLD_INLINE void put(const Number (&b)[n]) {
+    for (int i = 0; i < n; ++i) lu_->right[i] = Storage::store(b[i]);
+  }
+  MANYFOLD_INLINE void get(Number (&x)[n]) const {
+    for (int i = 0; i < n; ++i) x[i] = Storage::load(lu_->solution[i]);
+  }
+  /// Was the last factorisation that of a matrix that is singular to working precision?
+  MANYFOLD_INLINE bool singular() const { return lu_->singular != 0; }
+
+  /// Row i of the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`.
+  static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i, auto&& entry) {
+    workspace.assemble_row(i, [&](auto&& write) {
+      for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) {
+        write(entries.column[k], Storage::store(entry(k)));
+      }
+    });
+  }
+
+ private:
+  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  static constexpr auto begin = row_begins(entries);
+
+  Workspace* lu_ = nullptr;
 };
 
 }  // namespace manyfold

@@ -12,19 +12,20 @@ class PivotedLU {
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
 
-  /// Factorises `matrix` in the lanes of `mask`; the others keep their factors.
+  /// Factorises, in the lanes of `mask`, the matrix whose entries fill(write) writes by write(row, column, value); the
+  /// others keep their factors.
   /// Returns the lanes of `mask` whose matrix is not singular to working precision.
-  MANYFOLD_NOINLINE Mask factor(const Mask& mask, const Number (&matrix)[n][n]) {
+  MANYFOLD_NOINLINE Mask factor(const Mask& mask, auto&& fill) {
     Real weight[n];
     for (int i = 0; i < n; ++i) {
-      Real largest(0.0);
-      for (int j = 0; j < n; ++j) {
-        const Number& value = matrix[i][j];
-        value_[i][j] = select(mask, value, value_[i][j]);
-        largest = max(largest, magnitude(value));
-      }
-      weight[i] = Real(1.0) / largest;
+      weight[i] = Real(0.0);
+      for (int j = 0; j < n; ++j) value_[i][j] = select(mask, Number(0.0), value_[i][j]);
     }
+    fill([&](int i, int j, const Number& value) {
+      value_[i][j] = select(mask, value, value_[i][j]);
+      weight[i] = max(weight[i], magnitude(value));
+    });
+    for (int i = 0; i < n; ++i) weight[i] = Real(1.0) / weight[i];
     Mask good = mask;
     for (int k = 0; k < n; ++k) {
       Real pivot_row(static_cast<double>(k));

@@ -63,52 +63,25 @@ class DiagonallyImplicit {
     result.rate = Real(0.0);
     result.iterations = Real(0.0);
 
-    const Real ratio = h / state.path.h;
-    if constexpr (first == 1) {
-      for (int k = 0; k < n; ++k) hK_[0][k] = h * state.dy[k];
-    }
+    begin_stages(state, h);
     static_for<s - first>([&](auto solved) {
       constexpr int i = solved + first;
       constexpr double c = Tableau::c[i];
       Real base[n];
       Real Y[n];
-      const Real u = Real(c) * ratio;
-      for (int k = 0; k < n; ++k) {
-        base[k] = state.y[k] + explicit_part<i>(k);
-        Y[k] = state.y[k] + state.path.increment(k, u);
-      }
+      predict<i>(state, h, base, Y);
       const auto newton = solve_newton<Real>(control, result.converged, state.contraction, [&](const Mask& iterating) {
-        // Delta Y = -(F_y'/(gamma h) + F_y)^-1 F(t + c_i h, Y, (Y - base)/(gamma h))
-        Real K[n];
         Real delta[n];
-        for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
-        System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
+        stage_residual(c, state, h, over_diagonal, base, Y, delta);
         factors_.solve(delta);
-        matrices_.rescale(delta);
-        for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
-        return weighted_norm(delta, state.weight);
+        return correct(iterating, state.weight, delta, Y);
       });
-      for (int k = 0; k < n; ++k) {
-        hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / Tableau::gamma);
-        z_[solved][k] = Y[k] - state.y[k];
-      }
-      work.newton_passes += newton.passes;
-      count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
-      count_work<Real>(work.residuals, result.converged, newton.iterations);
-      count_work<Real>(work.solves, result.converged, newton.iterations);
-      result.finite = result.finite & newton.finite;
-      result.rate = max(result.rate, newton.rate);
-      result.iterations = max(result.iterations, newton.iterations);
-      result.converged = newton.converged;
+      end_stage(i, state, base, Y);
+      report(newton, result, work);
     });
 
-    // err = (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) d. The filter is that of Hosea & Shampine, Appl. Numer. Math. 20
-    // (1996); it also leaves out the slopes of algebraic variables, which are of the stage order only.
-    Real raw[n];
-    difference(state, h, raw);
-    for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
     Real error[n];
-    matrices_.apply_dy(raw, error);
+    error_residual(state, h, over_diagonal, error);
     factors_.solve(error);
     count_work<Real>(work.solves, result.converged, Real(1.0));
     result.error = weighted_norm(error, state.weight);
@@ -135,6 +108,76 @@ class DiagonallyImplicit {
       state.dy[k] = select(accepted, hK_[s - 1][k] * over_h, state.dy[k]);
     }
   }
+
+ protected:
+  // The parts of an attempt, in the order in which they come.
+
+  /// An explicit first stage.
+  MANYFOLD_INLINE void begin_stages(const State& state, const Real& h) {
+    if constexpr (first == 1) {
+      for (int k = 0; k < n; ++k) hK_[0][k] = h * state.dy[k];
+    }
+  }
+
+  /// y_n + h sum_(j<i) a_ij K_j into `base`, and the last step's polynomial, extrapolated, into `Y`.
+  template <int i>
+  MANYFOLD_INLINE void predict(const State& state, const Real& h, Real (&base)[n], Real (&Y)[n]) {
+    constexpr double c = Tableau::c[i];
+    const Real u = Real(c) * (h / state.path.h);
+    for (int k = 0; k < n; ++k) {
+      base[k] = state.y[k] + explicit_part<i>(k);
+      Y[k] = state.y[k] + state.path.increment(k, u);
+    }
+  }
+
+  /// F(t + c h, Y, (Y - base)/(gamma h)); the correction of Y is -(F_y'/(gamma h) + F_y)^-1 times it.
+  static MANYFOLD_INLINE void stage_residual(double c, const State& state, const Real& h, const Real& over_diagonal,
+                                             const Real (&base)[n], const Real (&Y)[n], Real (&residual)[n]) {
+    Real K[n];
+    for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
+    System::residual(state.t + Real(c) * h, Y, K, state.p, residual);
+  }
+
+  /// Y := Y - delta in the lanes of `iterating`; returns the norm of delta.
+  MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&delta)[n], Real (&Y)[n]) const {
+    matrices_.rescale(delta);
+    for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
+    return weighted_norm(delta, weight);
+  }
+
+  MANYFOLD_INLINE void end_stage(int i, const State& state, const Real (&base)[n], const Real (&Y)[n]) {
+    for (int k = 0; k < n; ++k) {
+      hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / Tableau::gamma);
+      z_[i - first][k] = Y[k] - state.y[k];
+    }
+  }
+
+  /// What the iteration of a stage came to, into `result` and `work`.
+  static MANYFOLD_INLINE void report(const NewtonResult<Real>& newton, StepAttempt<Real>& result,
+                                     WorkCounters<Real>& work) {
+    work.newton_passes += newton.passes;
+    count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
+    count_work<Real>(work.residuals, result.converged, newton.iterations);
+    count_work<Real>(work.solves, result.converged, newton.iterations);
+    result.finite = result.finite & newton.finite;
+    result.rate = max(result.rate, newton.rate);
+    result.iterations = max(result.iterations, newton.iterations);
+    result.converged = newton.converged;
+  }
+
+  /// The error estimate is (F_y'/(gamma h) + F_y)^-1 times this, F_y'/(gamma h) d. The filter is that of Hosea &
+  /// Shampine, Appl. Numer. Math. 20 (1996); it also leaves out the slopes of algebraic variables, which are of the
+  /// stage order only.
+  MANYFOLD_INLINE void error_residual(const State& state, const Real& h, const Real& over_diagonal,
+                                      Real (&error)[n]) const {
+    Real raw[n];
+    difference(state, h, raw);
+    for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
+    matrices_.apply_dy(raw, error);
+  }
+
+  Matrices matrices_;
+  RealFactors factors_;
 
  private:
   static constexpr auto weights = dense_weights_at_end(Tableau::dense);
@@ -168,8 +211,6 @@ class DiagonallyImplicit {
     }
   }
 
-  Matrices matrices_;
-  RealFactors factors_;
   Real hK_[s][n];         ///< h K_i of the attempt
   Real z_[s - first][n];  ///< Y_i - y_n of the stages that are solved for
 };

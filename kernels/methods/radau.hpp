@@ -164,63 +164,16 @@ class Collocation {
     result.renewed = matrices_.renewed();
     const Mask solvable = live & !result.singular;
 
-    // Starting values: the last step's polynomial, extrapolated. (IV.8.5)
-    const Real ratio = h / state.path.h;
-    static_for<s>([&](auto i) {
-      constexpr double c = Tableau::c[i];
-      const Real u = Real(c) * ratio;
-      for (int k = 0; k < n; ++k) z_[i][k] = state.path.increment(k, u);
-    });
     Real w[s][n];
-    transform<true>(z_, w);
-
+    predict(state, h, w);
     const auto newton = solve_newton<Real>(control, solvable, state.contraction, [&](const Mask& iterating) {
-      // R_i = F(t + c_i h, y + z_i, (1/h) sum_j (A^-1)_ij z_j)
-      Real F[s][n];
-      static_for<s>([&](auto i) {
-        constexpr double c = Tableau::c[i];
-        Real Y[n];
-        Real dY[n];
-        for (int k = 0; k < n; ++k) {
-          Y[k] = state.y[k] + z_[i][k];
-          dY[k] = combine<inverse_A, i>(z_, k) * over_h;
-        }
-        System::residual(state.t + Real(c) * h, Y, dY, state.p, F[i]);
-      });
-      // dw = -(block diagonal)^-1 (T^-1 x I) R
       Real dw[s][n];
-      transform<true>(F, dw);
-      if constexpr (reals == 1) real_factors_.solve(dw[0]);
-      static_for<pairs>([&](auto pair) {
-        constexpr int re = reals + 2 * pair;
-        Complex<Real> d[n];
-        for (int k = 0; k < n; ++k) d[k] = {dw[re][k], dw[re + 1][k]};
-        complex_factors_[pair].solve(d);
-        for (int k = 0; k < n; ++k) {
-          dw[re][k] = d[k].re;
-          dw[re + 1][k] = d[k].im;
-        }
-      });
-      Real sum(0.0);
-      static_for<s>([&](auto i) {
-        matrices_.rescale(dw[i]);
-        sum += weighted_square(dw[i], state.weight);
-        for (int k = 0; k < n; ++k) w[i][k] -= select(iterating, dw[i][k], Real(0.0));
-      });
-      transform<false>(w, z_);
-      return sqrt(sum * Real(1.0 / (s * n)));
+      stage_residuals(state, h, over_h, dw);
+      for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
+      return correct(iterating, state.weight, dw, w);
     });
-    result.converged = newton.converged;
-    result.finite = newton.finite;
-    result.rate = newton.rate;
-    result.last_rate = newton.last_rate;
-    result.iterations = newton.iterations;
+    report(newton, live, result, work);
     result.error = estimate_error(newton.converged, cautious, state, over_h, work);
-
-    work.newton_passes += newton.passes;
-    count_work<Real>(work.newton_iterations, live, newton.iterations);
-    count_work<Real>(work.residuals, live, Real(double(s)) * newton.iterations);
-    count_work<Real>(work.solves, live, newton.iterations);
     return result;
   }
 
@@ -243,6 +196,178 @@ class Collocation {
       state.dy[j] = select(accepted, combine<inverse_A, s - 1>(z_, j) * over_h, state.dy[j]);
     }
   }
+
+ protected:
+  // The parts of an attempt, in the order in which they come.
+
+  /// Factorises the real and the complex iteration matrices in the lanes of `mask`; returns those where none is
+  /// singular.
+  MANYFOLD_INLINE Mask factor(const Mask& mask, const Real& over_h) {
+    Mask good = mask;
+    if constexpr (reals == 1) {
+      const Real shift = Real(Tableau::gamma) * over_h;
+      good = real_factors_.template factor<keeps>(mask,
+                                                  [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+    }
+    if constexpr (pairs > 0) {
+      static_for<pairs>([&](auto pair) {
+        constexpr double alpha = Tableau::alpha[pair];
+        constexpr double beta = Tableau::beta[pair];
+        const Complex<Real> complex_shift{Real(alpha) * over_h, Real(beta) * over_h};
+        good = good & complex_factors_[pair].template factor<keeps>(
+                          mask, [&](auto k) { return matrices_.template shifted<Complex<Real>>(k, complex_shift); });
+      });
+    }
+    return good;
+  }
+
+  /// Starting values: the last step's polynomial, extrapolated, (IV.8.5); z and w = T^-1 z.
+  MANYFOLD_INLINE void predict(const auto& state, const Real& h, Real (&w)[s][n]) {
+    const Real ratio = h / state.path.h;
+    static_for<s>([&](auto i) {
+      constexpr double c = Tableau::c[i];
+      const Real u = Real(c) * ratio;
+      for (int k = 0; k < n; ++k) z_[i][k] = state.path.increment(k, u);
+    });
+    transform<true>(z_, w);
+  }
+
+  /// Right-hand sides of the transformed systems: (T^-1 x I) R with R_i = F(t + c_i h, y + z_i, (1/h) sum_j (A^-1)_ij
+  /// z_j).
+  MANYFOLD_INLINE void stage_residuals(const auto& state, const Real& h, const Real& over_h, Real (&right)[s][n]) {
+    Real F[s][n];
+    static_for<s>([&](auto i) {
+      constexpr double c = Tableau::c[i];
+      Real Y[n];
+      Real dY[n];
+      for (int k = 0; k < n; ++k) {
+        Y[k] = state.y[k] + z_[i][k];
+        dY[k] = combine<inverse_A, i>(z_, k) * over_h;
+      }
+      System::residual(state.t + Real(c) * h, Y, dY, state.p, F[i]);
+    });
+    transform<true>(F, right);
+  }
+
+  /// Calls solve(factors, b) with the factors and the right-hand side of every transformed system, to be overwritten by
+  /// the solution; `x` has the right-hand sides, then the solutions.
+  MANYFOLD_INLINE void for_each_system(Real (&x)[s][n], auto&& solve) {
+    if constexpr (reals == 1) solve(real_factors_, x[0]);
+    static_for<pairs>([&](auto pair) {
+      constexpr int re = reals + 2 * pair;
+      Complex<Real> d[n];
+      for (int k = 0; k < n; ++k) d[k] = {x[re][k], x[re + 1][k]};
+      solve(complex_factors_[pair], d);
+      for (int k = 0; k < n; ++k) {
+        x[re][k] = d[k].re;
+        x[re + 1][k] = d[k].im;
+      }
+    });
+  }
+
+  /// w := w - dw in the lanes of `iterating`, and z = T w; returns the norm of dw.
+  MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&dw)[s][n], Real (&w)[s][n]) {
+    Real sum(0.0);
+    static_for<s>([&](auto i) {
+      matrices_.rescale(dw[i]);
+      sum += weighted_square(dw[i], weight);
+      for (int k = 0; k < n; ++k) w[i][k] -= select(iterating, dw[i][k], Real(0.0));
+    });
+    transform<false>(w, z_);
+    return sqrt(sum * Real(1.0 / (s * n)));
+  }
+
+  /// What the iteration came to, into `result` and `work`.
+  static MANYFOLD_INLINE void report(const NewtonResult<Real>& newton, const Mask& live, StepAttempt<Real>& result,
+                                     WorkCounters<Real>& work) {
+    result.converged = newton.converged;
+    result.finite = newton.finite;
+    result.rate = newton.rate;
+    result.last_rate = newton.last_rate;
+    result.iterations = newton.iterations;
+    work.newton_passes += newton.passes;
+    count_work<Real>(work.newton_iterations, live, newton.iterations);
+    count_work<Real>(work.residuals, live, Real(double(s)) * newton.iterations);
+    count_work<Real>(work.solves, live, newton.iterations);
+  }
+
+  /// The slope of the error estimate: -(1/h) sum_i e_i z_i.
+  MANYFOLD_INLINE void error_slope(const Real& over_h, Real (&v)[n]) const {
+    for (int k = 0; k < n; ++k) {
+      Real sum(0.0);
+      static_for<s>([&](auto i) {
+        constexpr double e = Tableau::e[i];
+        sum += Real(e) * z_[i][k];
+      });
+      v[k] = -sum * over_h;
+    }
+  }
+
+  /// What `filter` makes the error estimate of: the residual at y with that slope.
+  static MANYFOLD_INLINE void error_residual(const auto& state, const Real (&y)[n], const Real (&v)[n],
+                                             Real (&error)[n]) {
+    System::residual(state.t, y, v, state.p, error);
+    if constexpr (System::highest_index() > 1) {
+      // y_n meets the constraints but for what Newton's method left, which the filter multiplies by
+      // (gamma/h)^(index-1), however short the step.
+      static_for<n>([&](auto i) {
+        if constexpr (System::algebraic(i)) error[i] = Real(0.0);
+      });
+    }
+  }
+
+  /// x := (gamma/h F_y' + F_y)^-1 x. Without a real eigenvalue, with the first complex one, lambda: the imaginary part
+  /// of (lambda/h F_y' + F_y)^-1 x times -|lambda|/beta, which is |lambda|/h (conj(lambda)/h F_y' + F_y)^-1 F_y'
+  /// (lambda/h F_y' + F_y)^-1 x; of real numbers and of the same order in h.
+  /// Calls solve(factors, b) with the factors and the right-hand side of the system in question.
+  MANYFOLD_INLINE void filter(Real (&x)[n], auto&& solve) {
+    if constexpr (reals == 1) {
+      solve(real_factors_, x);
+    } else {
+      constexpr double alpha = Tableau::alpha[0];
+      constexpr double beta = Tableau::beta[0];
+      const Real scale = sqrt(Real(alpha * alpha + beta * beta)) * Real(-1.0 / beta);
+      Complex<Real> d[n];
+      for (int k = 0; k < n; ++k) d[k] = {x[k], Real(0.0)};
+      solve(complex_factors_[0], d);
+      for (int k = 0; k < n; ++k) x[k] = scale * d[k].im;
+    }
+  }
+
+  /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
+  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state,
+                                      const Real& over_h, WorkCounters<Real>& work) {
+    Real v[n];
+    error_slope(over_h, v);
+    const auto estimate = [&](const Real(&y)[n]) {
+      Real error[n];
+      error_residual(state, y, v, error);
+      filter(error, [](auto& factors, auto& b) { factors.solve(b); });
+      struct {
+        Real vector[n];
+        Real norm;
+      } filtered;
+      for (int k = 0; k < n; ++k) filtered.vector[k] = -error[k];
+      filtered.norm = weighted_norm(error, state.weight);
+      return filtered;
+    };
+    auto error = estimate(state.y);
+    const Mask again = converged & cautious & !(error.norm < Real(1.0));
+    if (any(again)) {
+      Real shifted[n];
+      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] + error.vector[k];
+      error.norm = select(again, estimate(shifted).norm, error.norm);
+    }
+    const Real calls = select(again, Real(2.0), Real(1.0));
+    count_work<Real>(work.residuals, converged, calls);
+    count_work<Real>(work.solves, converged, calls);
+    return error.norm;
+  }
+
+  Matrices matrices_;
+  RealFactors real_factors_;
+  ComplexFactors complex_factors_[pairs > 0 ? pairs : 1];
+  Real z_[s][n];  ///< stage increments of the attempt
 
  private:
   static constexpr auto inverse_A = collocation::inverse_of_A<Tableau>();
@@ -275,93 +400,6 @@ class Collocation {
       });
     }
   }
-
-  /// Factorises the real and the complex iteration matrices in the lanes of `mask`; returns those where none is
-  /// singular.
-  MANYFOLD_INLINE Mask factor(const Mask& mask, const Real& over_h) {
-    Mask good = mask;
-    if constexpr (reals == 1) {
-      const Real shift = Real(Tableau::gamma) * over_h;
-      good = real_factors_.template factor<keeps>(mask,
-                                                  [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
-    }
-    if constexpr (pairs > 0) {
-      static_for<pairs>([&](auto pair) {
-        constexpr double alpha = Tableau::alpha[pair];
-        constexpr double beta = Tableau::beta[pair];
-        const Complex<Real> complex_shift{Real(alpha) * over_h, Real(beta) * over_h};
-        good = good & complex_factors_[pair].template factor<keeps>(
-                          mask, [&](auto k) { return matrices_.template shifted<Complex<Real>>(k, complex_shift); });
-      });
-    }
-    return good;
-  }
-
-  /// x := (gamma/h F_y' + F_y)^-1 x. Without a real eigenvalue, with the first complex one, lambda: the imaginary part
-  /// of (lambda/h F_y' + F_y)^-1 x times -|lambda|/beta, which is |lambda|/h (conj(lambda)/h F_y' + F_y)^-1 F_y'
-  /// (lambda/h F_y' + F_y)^-1 x; of real numbers and of the same order in h.
-  MANYFOLD_INLINE void filter(Real (&x)[n]) {
-    if constexpr (reals == 1) {
-      real_factors_.solve(x);
-    } else {
-      constexpr double alpha = Tableau::alpha[0];
-      constexpr double beta = Tableau::beta[0];
-      const Real scale = sqrt(Real(alpha * alpha + beta * beta)) * Real(-1.0 / beta);
-      Complex<Real> d[n];
-      for (int k = 0; k < n; ++k) d[k] = {x[k], Real(0.0)};
-      complex_factors_[0].solve(d);
-      for (int k = 0; k < n; ++k) x[k] = scale * d[k].im;
-    }
-  }
-
-  /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
-  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state,
-                                      const Real& over_h, WorkCounters<Real>& work) {
-    Real v[n];
-    for (int k = 0; k < n; ++k) {
-      Real sum(0.0);
-      static_for<s>([&](auto i) {
-        constexpr double e = Tableau::e[i];
-        sum += Real(e) * z_[i][k];
-      });
-      v[k] = -sum * over_h;
-    }
-    const auto estimate = [&](const Real(&y)[n]) {
-      Real error[n];
-      System::residual(state.t, y, v, state.p, error);
-      if constexpr (System::highest_index() > 1) {
-        // y_n meets the constraints but for what Newton's method left, which the filter multiplies by
-        // (gamma/h)^(index-1), however short the step.
-        static_for<n>([&](auto i) {
-          if constexpr (System::algebraic(i)) error[i] = Real(0.0);
-        });
-      }
-      filter(error);
-      struct {
-        Real vector[n];
-        Real norm;
-      } filtered;
-      for (int k = 0; k < n; ++k) filtered.vector[k] = -error[k];
-      filtered.norm = weighted_norm(error, state.weight);
-      return filtered;
-    };
-    auto error = estimate(state.y);
-    const Mask again = converged & cautious & !(error.norm < Real(1.0));
-    if (any(again)) {
-      Real shifted[n];
-      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] + error.vector[k];
-      error.norm = select(again, estimate(shifted).norm, error.norm);
-    }
-    const Real calls = select(again, Real(2.0), Real(1.0));
-    count_work<Real>(work.residuals, converged, calls);
-    count_work<Real>(work.solves, converged, calls);
-    return error.norm;
-  }
-
-  Matrices matrices_;
-  RealFactors real_factors_;
-  ComplexFactors complex_factors_[pairs > 0 ? pairs : 1];
-  Real z_[s][n];  ///< stage increments of the attempt
 };
 
 /// The methods, for the run-time table.

@@ -6,14 +6,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace {
@@ -35,15 +38,17 @@ std::string slurp(const fs::path& path) {
 class CudaBackend : public testing::Test {
  protected:
   CudaBackend() {
-    folder_ = fs::temp_directory_path() / ("manyfold-cuda-" + std::to_string(getpid()) + "-" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::replace(test.begin(), test.end(), '/', '-');
+    folder_ = fs::temp_directory_path() / ("manyfold-cuda-" + std::to_string(getpid()) + "-" + test);
     fs::create_directories(folder_);
   }
   ~CudaBackend() override { fs::remove_all(folder_); }
 
   pid_t start(const std::string& arguments, const std::string& environment = "") const {
     const std::string line = "cd '" + folder_.string() + "' && exec env MANYFOLD_CUDA_DRIVER='" +
-                             std::getenv("MANYFOLD_EMULATED_DRIVER") + "' " + environment + " '" +
+                             std::getenv("MANYFOLD_EMULATED_DRIVER") + "' MANYFOLD_CUBLAS='" +
+                             std::getenv("MANYFOLD_EMULATED_BLAS") + "' " + environment + " '" +
                              std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
     const pid_t child = fork();
     if (child == 0) {
@@ -70,6 +75,34 @@ class CudaBackend : public testing::Test {
     return "run sweep.toml --json";
   }
 
+  /// A sweep over the bodies that exchange heat; the mode of transfer k is sampled.
+  std::string exchange_sweep(int instances, const std::string& solver) const {
+    std::ofstream(folder_ / "sweep.toml")
+        << "model = \"" << std::getenv("MANYFOLD_SOURCE")
+        << "/tests/cuda/exchange.hpp\"\n[solver]\nrtol = 1e-6\natol = 1e-8\nbackend = "
+           "\"cuda\"\n"
+        << solver << "\n[ensemble]\ninstances = " << instances
+        << "\nseed = 5\n[parameters]\nk = { distribution = \"uniform\", min = 1, max = 9 "
+           "}\n[output]\nfile = \"out.nc\"\ntimes = [0.5, 2.0]\n";
+    return "run sweep.toml --json";
+  }
+  static constexpr const char* exchange = "MANYFOLD_EMULATED_PROBLEM=exchange";
+
+  /// Of the file's last value of T1 and T35 in every instance, against the solution in closed form.
+  void expect_exchange_is_solved() const {
+    const std::vector<double> k = values("out.nc", "param_k");
+    const std::vector<double> first = values("out.nc", "T1");
+    const std::vector<double> last = values("out.nc", "T35");
+    for (std::size_t i = 0; i < k.size(); ++i) {
+      for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
+        const double exact = (1.0 - std::exp(-k[i] * (at == 0 ? 0.5 : 2.0))) / k[i];
+        // 30 times rtol, as for all problems.
+        EXPECT_NEAR(first[2 * i + at], -exact, 3e-5 * exact) << "instance " << i;
+        EXPECT_NEAR(last[2 * i + at], exact, 3e-5 * exact) << "instance " << i;
+      }
+    }
+  }
+
   std::vector<double> values(const std::string& file, const std::string& variable) const {
     int id = 0;
     int var = 0;
@@ -92,6 +125,10 @@ class CudaBackend : public testing::Test {
 
   fs::path folder_;
 };
+
+class CudaTier : public CudaBackend, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Tiers, CudaTier, testing::Values("fused", "lockstep"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_F(CudaBackend, InfoListsTheDevicesAndTheCompiler) {
   const Json info = Json::parse(call("info --json").out);
@@ -119,25 +156,135 @@ TEST_F(CudaBackend, GivesTheResultsOfTheProcessorToTheTolerance) {
   EXPECT_EQ(values("cuda.nc", "t_reached"), values("out.nc", "t_reached"));
 }
 
-TEST_F(CudaBackend, ResultsDoNotDependOnHowTheMemoryCutsTheEnsemble) {
+TEST_F(CudaBackend, TheLockstepTierGivesTheResultsOfTheFusedOne) {
+  const std::string output = "times = [0.0, 1.0, 30.0, 1000.0]\n";
+  const Outcome lockstep = call(sweep(500, "backend = \"cuda\"\ntier = \"lockstep\"", output));
+  ASSERT_EQ(lockstep.code, 0) << lockstep.err;
+  const Json summary = Json::parse(lockstep.out);
+  EXPECT_EQ(summary["tier"], "lockstep");
+  EXPECT_GT(summary["newton_utilisation"], 0.5);
+  fs::rename(folder_ / "out.nc", folder_ / "lockstep.nc");
+  const Outcome fused = call(sweep(500, "backend = \"cuda\"\ntier = \"fused\"", output));
+  ASSERT_EQ(fused.code, 0) << fused.err;
+  for (const char* name : {"y1", "y2", "y3"}) {
+    const std::vector<double> a = values("lockstep.nc", name);
+    const std::vector<double> b = values("out.nc", name);
+    ASSERT_EQ(a.size(), 2000U);
+    ASSERT_EQ(a.size(), b.size());
+    // They factorise with other pivots, which may change a decision on a step: within the tolerance of the solution.
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6 * std::abs(b[i]) + 1e-9);
+  }
+  // Without events or failures the same steps but for a few.
+  EXPECT_NEAR(summary["steps_total"].get<double>(), Json::parse(fused.out)["steps_total"].get<double>(), 100.0);
+}
+
+TEST_F(CudaBackend, FullMatricesOfManyVariablesAreForTheLockstepTier) {
+  const Outcome outcome = call(exchange_sweep(300, ""), exchange);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json summary = Json::parse(outcome.out);
+  EXPECT_EQ(summary["tier"], "lockstep");
+  EXPECT_EQ(summary["tier_reason"], "36 variables in full matrices");
+  EXPECT_LT(summary["stats"]["jacobians"], summary["steps_total"]) << "Jacobians are kept";
+  expect_exchange_is_solved();
+}
+
+TEST_F(CudaBackend, ALockstepTierThatCannotBeIsMisuse) {
+  const auto expect_misuse = [&](const std::string& solver, const std::string& words,
+                                 const std::string& environment = "") {
+    const Outcome outcome = call(sweep(10, solver, "times = \"end\"\n"), environment);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+  };
+  const std::string lockstep = "backend = \"cuda\"\ntier = \"lockstep\"\n";
+  expect_misuse(lockstep, "tier 'lockstep': no cuBLAS: /nowhere", "MANYFOLD_CUBLAS=/nowhere");
+  expect_misuse(lockstep + "method = \"bdf\"", "does not have method 'bdf': one of radau5, radau1, radau3");
+  expect_misuse("backend = \"cpu\"\ntier = \"lockstep\"", "needs backend 'cuda', but this run is on the processor");
+  expect_misuse("tier = \"lockstpe\"", "unknown tier \"lockstpe\"; did you mean \"lockstep\"?");
+}
+
+TEST_F(CudaBackend, DiagonallyImplicitMethodsAreInTheLockstepTierToo) {
+  const Outcome outcome =
+      call(exchange_sweep(100, "method = \"esdirk54\""), "MANYFOLD_EMULATED_PROBLEM=exchange-esdirk54");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["tier"], "lockstep");
+  EXPECT_EQ(Json::parse(outcome.out)["method"], "esdirk54");
+  expect_exchange_is_solved();
+}
+
+TEST_F(CudaBackend, TheLockstepTierHasEveryPrecision) {
+  for (const auto& [precision, rtol, atol, error] :
+       {std::tuple("mixed", "1e-6", "1e-9", 1e-6), std::tuple("float32", "1e-4", "1e-6", 3e-4)}) {
+    const std::string solver = fmt::format("rtol = {}\natol = {}\nprecision = \"{}\"\n", rtol, atol, precision);
+    const auto text = [&](const std::string& backend) {
+      const std::string arguments = sweep(100, backend, "times = [1.0, 1000.0]\n");
+      std::string toml = slurp(folder_ / "sweep.toml");
+      toml.replace(toml.find("rtol = 1e-6\n"), std::string("rtol = 1e-6\n").size(), solver);
+      std::ofstream(folder_ / "sweep.toml") << toml;
+      return arguments;
+    };
+    const Outcome device = call(text("backend = \"cuda\"\ntier = \"lockstep\""),
+                                fmt::format("MANYFOLD_EMULATED_PROBLEM=robertson-{}", precision));
+    ASSERT_EQ(device.code, 0) << device.err;
+    const std::vector<double> y1 = values("out.nc", "y1");
+    ASSERT_EQ(call(text("backend = \"cpu\"")).code, 0);
+    const std::vector<double> expected = values("out.nc", "y1");
+    ASSERT_EQ(y1.size(), 200U);
+    // To the tolerance; in single precision roundings decide on other steps.
+    for (std::size_t i = 0; i < y1.size(); ++i) EXPECT_NEAR(y1[i], expected[i], error) << precision;
+  }
+}
+
+TEST_F(CudaBackend, InTheLockstepTierAutoIsRadau5) {
+  const Outcome outcome =
+      call(sweep(10, "backend = \"cuda\"\ntier = \"lockstep\"\nmethod = \"auto\"", "times = \"end\"\n"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["method"], "radau5");
+}
+
+TEST_F(CudaBackend, WhereStreamsCannotBeCapturedPhasesAreLaunchedOneByOne) {
+  const std::string text = sweep(100, "backend = \"cuda\"\ntier = \"lockstep\"", "times = \"end\"\n");
+  ASSERT_EQ(call(text, "MANYFOLD_EMULATED_FAILURE=capture").code, 0);
+  const std::vector<double> launched = values("out.nc", "y1");
+  ASSERT_EQ(call(text).code, 0);
+  EXPECT_EQ(values("out.nc", "y1"), launched);
+}
+
+TEST_F(CudaBackend, AFailingFactorisationIsAnErrorThatNamesTheCall) {
+  const Outcome outcome =
+      call(sweep(50, "backend = \"cuda\"\ntier = \"lockstep\"", "times = \"end\"\n"), "MANYFOLD_EMULATED_FAILURE=blas");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("cuBLAS: getrfBatched: the function failed to launch"), std::string::npos) << outcome.err;
+}
+
+TEST_P(CudaTier, ResultsDoNotDependOnHowTheMemoryCutsTheEnsemble) {
+  const bool fused = GetParam() == std::string("fused");
+  const std::string solver = "backend = \"cuda\"\ntier = \"" + std::string(GetParam()) + "\"";
   const std::string output = "times = \"end\"\n";
-  ASSERT_EQ(call(sweep(700, "backend = \"cuda\"", output)).code, 0);
+  ASSERT_EQ(call(sweep(700, solver, output)).code, 0);
   fs::rename(folder_ / "out.nc", folder_ / "whole.nc");
-  // Room for some 40 instances per stream.
-  const Outcome small = call(sweep(700, "backend = \"cuda\"\ndevice_memory = 0.05", output));
+  // Room for some 40 instances per stream, of which the lockstep tier has 8 in flight; its library's memory is 12 MiB.
+  const Outcome small = call(sweep(700, solver + "\ndevice_memory = " + (fused ? "0.05" : "12.1"), output));
   ASSERT_EQ(small.code, 0) << small.err;
+  EXPECT_NE(Json::parse(small.out)["device_shape"], "");
   for (const char* name : {"y1", "y2", "y3"}) EXPECT_EQ(values("out.nc", name), values("whole.nc", name));
   EXPECT_EQ(values("out.nc", "stat_steps"), values("whole.nc", "stat_steps"));
 }
 
-TEST_F(CudaBackend, EventsAreLoggedAsOnTheProcessor) {
-  std::ofstream(folder_ / "events.toml") << "model = \"rectifier\"\n[solver]\nrtol = 1e-8\natol = 1e-8\nevent_log = 5\n"
-                                            "[ensemble]\ninstances = 300\nseed = 3\n[parameters]\nC = { distribution = "
-                                            "\"uniform\", min = 5e-4, max = 2e-3 }\n[output]\nfile = \"out.nc\"\n";
-  const Outcome cuda = call("run events.toml --backend cuda --json", "MANYFOLD_EMULATED_PROBLEM=rectifier");
+TEST_P(CudaTier, LogsEventsAsTheProcessor) {
+  const auto sweep = [&](const std::string& solver) {
+    std::ofstream(folder_ / "events.toml")
+        << "model = \"rectifier\"\n[solver]\nrtol = 1e-8\natol = 1e-8\nevent_log = 5\n"
+        << solver
+        << "[ensemble]\ninstances = 300\nseed = 3\n[parameters]\nC = { distribution = "
+           "\"uniform\", min = 5e-4, max = 2e-3 }\n[output]\nfile = \"out.nc\"\n";
+    return "run events.toml --json";
+  };
+  const Outcome cuda = call(sweep("backend = \"cuda\"\ntier = \"" + std::string(GetParam()) + "\"\n"),
+                            "MANYFOLD_EMULATED_PROBLEM=rectifier");
   ASSERT_EQ(cuda.code, 0) << cuda.err;
+  EXPECT_EQ(Json::parse(cuda.out)["tier"], GetParam());
   fs::rename(folder_ / "out.nc", folder_ / "cuda.nc");
-  ASSERT_EQ(call("run events.toml --backend cpu --json").code, 0);
+  ASSERT_EQ(call(sweep("backend = \"cpu\"\n")).code, 0);
   const std::vector<double> times = values("out.nc", "event_time");
   const std::vector<double> device_times = values("cuda.nc", "event_time");
   ASSERT_EQ(times.size(), 1500U);
@@ -195,21 +342,26 @@ TEST_F(CudaBackend, ATileThatDoesNotExistIsMisuse) {
   EXPECT_NE(outcome.err.find("device_tile is 3, but must be 1, 2, 4"), std::string::npos) << outcome.err;
 }
 
-TEST_F(CudaBackend, AFailingDeviceIsAnErrorThatNamesTheReason) {
+TEST_P(CudaTier, OfAFailingDeviceGivesAnErrorThatNamesTheReason) {
   const Outcome outcome =
-      call(sweep(50, "backend = \"cuda\"", "times = \"end\"\n"), "MANYFOLD_EMULATED_FAILURE=launch");
+      call(sweep(50, "backend = \"cuda\"\ntier = \"" + std::string(GetParam()) + "\"", "times = \"end\"\n"),
+           "MANYFOLD_EMULATED_FAILURE=launch");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("illegal memory access"), std::string::npos) << outcome.err;
 }
 
-TEST_F(CudaBackend, TooLittleDeviceMemoryIsAnErrorThatSaysWhatToSave) {
-  const Outcome outcome = call(sweep(50, "backend = \"cuda\"\ndevice_memory = 0.001", "times = 1000\n"));
+TEST_P(CudaTier, WithTooLittleDeviceMemoryGivesAnErrorThatSaysWhatToSave) {
+  const Outcome outcome = call(sweep(
+      50, "backend = \"cuda\"\ndevice_memory = 0.001\ntier = \"" + std::string(GetParam()) + "\"", "times = 1000\n"));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("device memory"), std::string::npos) << outcome.err;
 }
 
-TEST_F(CudaBackend, AnInterruptedRunKeepsWhatIsFinished) {
-  const pid_t child = start(sweep(3'000'000, "backend = \"cuda\"", "times = \"end\"\n"));
+TEST_P(CudaTier, KeepsWhatIsFinishedOfAnInterruptedRun) {
+  // Little memory makes small batches, the first of which ends soon.
+  const pid_t child =
+      start(sweep(3'000'000, "backend = \"cuda\"\ndevice_memory = 14\ntier = \"" + std::string(GetParam()) + "\"",
+                  "times = \"end\"\n"));
   // Until the first results are in the file.
   const auto partial = [&] {
     std::uintmax_t size = 0;

@@ -62,12 +62,20 @@ class Compilation : public testing::Test {
 
   /// Compiled anew, so that there is a report.
   DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1,
-                     const std::string& precision = "float64", bool projection = false) const {
+                     const std::string& precision = "float64", Tier tier = Tier::fused, bool projection = false) const {
     KernelRequest request{model, method, std::nullopt, "", precision};
     request.projection = projection;
-    DeviceSource source = device_source(request, {tile, 0});
+    DeviceSource source = device_source(request, {tile, 0, tier});
     source.cache = cache_;
     return backend_->compile(source, architecture);
+  }
+
+  /// The same for the lockstep tier, which has to be free of warnings; `kernel`: whose usage is returned.
+  Usage compile_lockstep(const std::string& model, const std::string& method, const std::string& architecture,
+                         const std::string& precision = "float64", const std::string& kernel = "attempt") const {
+    const DeviceCode code = compile(model, method, architecture, 1, precision, Tier::lockstep);
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << method << ": " << code.log;
+    return usage_of(code.log, "manyfold_lockstep_" + kernel);
   }
 
   void SetUp() override {
@@ -138,7 +146,7 @@ TEST_F(Compilation, TilesTakeTheKernelWithoutWarnings) {
 
 TEST_F(Compilation, ProjectionIsTakenWithoutWarnings) {
   for (const int tile : {1, 4}) {
-    const DeviceCode code = compile("pendulum_index3", "radau5", "sm_90", tile, "float64", true);
+    const DeviceCode code = compile("pendulum_index3", "radau5", "sm_90", tile, "float64", Tier::fused, true);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
     const Usage usage = usage_of(code.log, "manyfold_integrate");
     std::cout << "projected, tile " << tile << ": " << usage.registers << " registers, " << usage.spill_stores
@@ -158,6 +166,33 @@ TEST_F(Compilation, EveryPrecisionTakesTheKernelWithoutWarnings) {
       std::cout << precision << " tile " << tile << ": " << usage.registers << " registers, " << usage.spill_stores
                 << " bytes spilled\n";
     }
+  }
+}
+
+TEST_F(Compilation, EveryArchitectureTakesThePhasesOfTheLockstepTier) {
+  for (const std::string& architecture : architectures()) compile_lockstep("robertson", "radau5", architecture);
+}
+
+TEST_F(Compilation, EveryMethodOfTheLockstepTierIsTaken) {
+  for (const std::string& method : lockstep_methods()) compile_lockstep("van_der_pol", method, "sm_90");
+}
+
+TEST_F(Compilation, TheLockstepTierTakesEveryPrecisionAndEvents) {
+  compile_lockstep("robertson", "radau5", "sm_90", "float32");
+  compile_lockstep("robertson", "radau5", "sm_90", "mixed");
+  compile_lockstep("bouncing_ball", "radau5", "sm_90");
+}
+
+TEST_F(Compilation, MatricesStayOutOfTheThreadsOfTheLockstepTier) {
+  // What threads have on their stacks a device sets aside for as many as it has. Of a matrix of 36 variables that would
+  // be 10 KiB; the vectors that a step needs, some twenty of 288 bytes, are less.
+  const std::string model = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/exchange.hpp";
+  const DeviceCode code = compile(model, "radau5", "sm_90", 1, "float64", Tier::lockstep);
+  EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+  for (const char* kernel : {"initialize", "jacobian", "assemble", "finish", "correct", "estimate", "attempt"}) {
+    const Usage usage = usage_of(code.log, std::string("manyfold_lockstep_") + kernel);
+    EXPECT_LE(usage.stack, 8000) << kernel;
+    std::cout << kernel << ": " << usage.registers << " registers, " << usage.stack << " bytes of stack\n";
   }
 }
 

@@ -1,10 +1,12 @@
 // A CUDA driver without a GPU, for tests: memory is the host's, a stream is a thread that does its tasks in order, and
-// a launch runs the same kernel source, compiled by g++ for radau5 and a few problems. Everything of the backend but
-// the device itself is then real: batches, streams, copies, cancellation, errors.
+// a launch runs the same kernel source, compiled by g++ for a few problems. Everything of the backend but the device
+// itself is then real: batches, streams, graphs, copies, cancellation, errors.
 //
-// MANYFOLD_EMULATED_PROBLEM names the problem of the modules that are loaded; without it, robertson.
+// MANYFOLD_EMULATED_PROBLEM names what the modules that are loaded were compiled from: a problem, for radau5 and double
+// precision, or one with another method or precision, PROBLEM-METHOD or PROBLEM-PRECISION; without it, robertson.
 // MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
-// MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does.
+// MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does;
+// MANYFOLD_EMULATED_FAILURE=capture makes streams refuse to be captured as graphs.
 #include <cuda.h>
 
 #include <algorithm>
@@ -13,16 +15,20 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/fused.hpp"
-#include "kernels/methods/radau.hpp"
+#include "kernels/cuda/lockstep.hpp"
 #include "problems/das2/das2.hpp"
+#include "problems/diffusion/diffusion.hpp"
+#include "problems/pendulum_index2/pendulum_index2.hpp"
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
+#include "problems/transistor_amplifier/transistor_amplifier.hpp"
+#include "tests/cuda/exchange.hpp"
 #include "tests/support/thread_team.hpp"
 
 namespace {
@@ -34,6 +40,12 @@ constexpr int multiprocessors = 2;
 constexpr int shared_memory_of_block = 8192;
 
 }  // namespace
+
+// A graph, and a graph that can be launched: the tasks of the stream that was captured.
+struct CUgraph_st {
+  std::vector<std::function<void()>> tasks;
+};
+struct CUgraphExec_st : CUgraph_st {};
 
 // A stream: tasks in order on a thread of its own.
 struct CUstream_st {
@@ -48,12 +60,18 @@ struct CUstream_st {
     worker_.join();
   }
   void add(std::function<void()> task) {
+    if (captured_) {
+      captured_->tasks.push_back(std::move(task));
+      return;
+    }
     {
       const std::lock_guard lock(mutex_);
       tasks_.push_back(std::move(task));
     }
     changed_.notify_all();
   }
+  void begin_capture() { captured_ = std::make_unique<CUgraph_st>(); }
+  CUgraph end_capture() { return captured_.release(); }
   void fail(CUresult result) {
     const std::lock_guard lock(mutex_);
     failure_ = result;
@@ -91,6 +109,7 @@ struct CUstream_st {
   bool busy_ = false;
   bool ended_ = false;
   CUresult failure_ = CUDA_SUCCESS;
+  std::unique_ptr<CUgraph_st> captured_;  // by the thread that launches
   std::thread worker_;
 };
 
@@ -108,7 +127,7 @@ struct CUfunc_st {
 struct CUmod_st {
   std::string_view problem;
   std::size_t team_workspace;  ///< bytes of shared memory that a team needs
-  CUfunc_st functions[4];
+  std::vector<CUfunc_st> functions;
 };
 
 namespace {
@@ -127,15 +146,57 @@ bool teams() {
   return wish != nullptr && std::string_view(wish) == "1";
 }
 
-template <class Problem>
-using MethodFor = manyfold::Radau5<manyfold::System<Problem>, double>;
-template <class Problem>
-using TeamMethodFor = manyfold::Radau5<manyfold::SharedSystem<manyfold::System<Problem>, Team>, double>;
+template <class Base>
+using AsItIs = Base;
 
-template <class Problem>
+/// What a module is compiled from.
+template <class Problem, template <class, class> class Scheme = manyfold::Radau5, template <class> class Wrap = AsItIs,
+          class Real = double>
+struct Build {
+  using System = Wrap<manyfold::System<Problem>>;
+  using Method = Scheme<System, Real>;
+  using TeamMethod = Scheme<manyfold::SharedSystem<System, Team>, Real>;
+  using LockstepMethod = typename manyfold::Phased<Scheme<manyfold::BatchedSystem<System>, Real>>::type;
+};
+
+/// A phase of the lockstep tier, thread by thread.
+template <class Code>
+std::function<void()> phase_task(std::string_view name, int threads, void** arguments) {
+  using Kernels = manyfold::LockstepKernels<typename Code::LockstepMethod>;
+  if (name == "manyfold_lockstep_layout") {
+    auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
+    return [=] {
+      *layout = manyfold::device_layout<typename Code::LockstepMethod>(block_size, true);
+      layout->lockstep = Kernels::layout();
+    };
+  }
+  const auto memory = *static_cast<manyfold::LockstepMemory*>(arguments[0]);
+  if (name == "manyfold_lockstep_turn") return [=] { Kernels::turn(memory); };
+  const int size = *static_cast<int*>(arguments[1]);
+  using Phase = void (*)(const manyfold::LockstepMemory&, int, int);
+  const std::pair<std::string_view, Phase> phases[] = {{"initialize", &Kernels::initialize},
+                                                       {"start", &Kernels::start},
+                                                       {"jacobian", &Kernels::jacobian},
+                                                       {"assemble", &Kernels::assemble},
+                                                       {"finish", &Kernels::finish},
+                                                       {"permute_corrections", &Kernels::template permute<true>},
+                                                       {"permute_estimates", &Kernels::template permute<false>},
+                                                       {"correct", &Kernels::correct},
+                                                       {"estimate", &Kernels::estimate},
+                                                       {"attempt", &Kernels::attempt}};
+  const auto phase = std::find_if(std::begin(phases), std::end(phases), [&](const auto& candidate) {
+                       return name.substr(std::string_view("manyfold_lockstep_").size()) == candidate.first;
+                     })->second;
+  // From the last to the first, for the order of threads must not matter.
+  return [=] {
+    for (int thread = threads - 1; thread >= 0; --thread) phase(memory, size, thread);
+  };
+}
+
+template <class Code>
 std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
-  using Method = MethodFor<Problem>;
-  using TeamMethod = TeamMethodFor<Problem>;
+  using Method = typename Code::Method;
+  using TeamMethod = typename Code::TeamMethod;
   if (name == "manyfold_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
     return [=] {
@@ -151,7 +212,8 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   const auto batch = *static_cast<manyfold::DeviceBatch*>(arguments[0]);
   if (name == "manyfold_initialize") {
     return [=] {
-      for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i);
+      typename manyfold::Integrator<Method>::Conditions conditions;
+      for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i, conditions);
     };
   }
   if (teams()) {
@@ -178,23 +240,37 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   };
 }
 
-template <class Problem>
-CUmod_st* module_of() {
-  static CUmod_st module = {Problem::name,
-                            sizeof(typename TeamMethodFor<Problem>::Workspace),
-                            {{&module, "manyfold_layout", &kernel_task<Problem>},
-                             {&module, "manyfold_prepare", &kernel_task<Problem>},
-                             {&module, "manyfold_initialize", &kernel_task<Problem>},
-                             {&module, "manyfold_integrate", &kernel_task<Problem>}}};
+template <class Code>
+CUmod_st* module_of(const char* problem) {
+  static CUmod_st module = [problem] {
+    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}};
+    for (const char* name : {"manyfold_layout", "manyfold_prepare", "manyfold_initialize", "manyfold_integrate"}) {
+      result.functions.push_back({nullptr, name, &kernel_task<Code>});
+    }
+    for (const char* name :
+         {"manyfold_lockstep_layout", "manyfold_lockstep_initialize", "manyfold_lockstep_start",
+          "manyfold_lockstep_jacobian", "manyfold_lockstep_assemble", "manyfold_lockstep_finish",
+          "manyfold_lockstep_permute_corrections", "manyfold_lockstep_permute_estimates", "manyfold_lockstep_correct",
+          "manyfold_lockstep_estimate", "manyfold_lockstep_attempt", "manyfold_lockstep_turn"}) {
+      result.functions.push_back({nullptr, name, &phase_task<Code>});
+    }
+    return result;
+  }();
+  for (CUfunc_st& function : module.functions) function.module = &module;
   return &module;
 }
 
-bool launches_fail() {
+bool fails(std::string_view what) {
   const char* wish = std::getenv("MANYFOLD_EMULATED_FAILURE");
-  return wish != nullptr && std::string_view(wish) == "launch";
+  return wish != nullptr && wish == what;
 }
 
 }  // namespace
+
+/// For the emulated cuBLAS.
+void add_task(CUstream stream, std::function<void()> task) {
+  stream->add(std::move(task));
+}
 
 extern "C" {
 CUresult cuInit(unsigned) {
@@ -247,7 +323,18 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 CUresult cuModuleLoadData(CUmodule* module, const void*) {
   const char* wish = std::getenv("MANYFOLD_EMULATED_PROBLEM");
-  for (CUmod_st* candidate : {module_of<Robertson>(), module_of<Rectifier>(), module_of<Das2>()}) {
+  using manyfold::Esdirk54;
+  using manyfold::MixedSystem;
+  using manyfold::Radau5;
+  for (CUmod_st* candidate :
+       {module_of<Build<Robertson>>("robertson"), module_of<Build<Rectifier>>("rectifier"),
+        module_of<Build<Das2>>("das2"), module_of<Build<TransistorAmplifier>>("transistor_amplifier"),
+        module_of<Build<PendulumIndex2>>("pendulum_index2"), module_of<Build<Diffusion<40>>>("diffusion"),
+        module_of<Build<Exchange>>("exchange"),
+        module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
+        module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"),
+        module_of<Build<Robertson, Radau5, MixedSystem>>("robertson-mixed"),
+        module_of<Build<Robertson, Radau5, AsItIs, manyfold::Single>>("robertson-float32")}) {
     if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;
     *module = candidate;
     return CUDA_SUCCESS;
@@ -301,6 +388,30 @@ CUresult cuStreamDestroy(CUstream stream) {
   delete stream;
   return CUDA_SUCCESS;
 }
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  stream->begin_capture();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  *graph = stream->end_capture();
+  return fails("capture") ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+  *executable = new CUgraphExec_st{*graph};
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream) {
+  for (const auto& task : graph->tasks) stream->add(task);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamSynchronize(CUstream stream) {
   return stream->wait();
 }
@@ -313,7 +424,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, 
       shared_memory != block / Team::size * function->module->team_workspace) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (function->name == "manyfold_integrate" && launches_fail()) {
+  if ((function->name == "manyfold_integrate" || function->name == "manyfold_lockstep_correct") && fails("launch")) {
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
   }

@@ -29,14 +29,19 @@ bool emulated() {
 struct Case {
   std::string model;
   std::string method;
+  Tier tier = Tier::fused;
 };
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const ModelDescription& model : builtin_models()) {
-    // Of larger systems a thread would spill all but everything; they are for the other tiers.
+    cases.push_back({model.name, "radau5", Tier::lockstep});
+    // Of larger systems a thread would spill all but everything.
     if (model.variables.size() > 12) continue;
     for (const char* method : {"radau5", "esdirk54"}) cases.push_back({model.name, method});
+  }
+  for (const char* method : {"lobatto4", "esdirk54"}) {
+    cases.push_back({"transistor_amplifier", method, Tier::lockstep});
   }
   return cases;
 }
@@ -47,12 +52,16 @@ class Device : public testing::TestWithParam<Case> {
     std::string reason;
     devices_ = devices_or_null(reason);
     if (devices_ == nullptr) GTEST_SKIP() << reason;
+    const bool lockstep = GetParam().tier == Tier::lockstep;
+    if (lockstep && !devices_->lockstep_unavailable().empty()) GTEST_SKIP() << devices_->lockstep_unavailable();
     if (!emulated()) return;
-    const std::set<std::string> known = {"robertson", "rectifier", "das2"};
-    if (!known.contains(GetParam().model) || GetParam().method != "radau5") {
-      GTEST_SKIP() << "the emulated driver does not know the problem";
-    }
-    setenv("MANYFOLD_EMULATED_PROBLEM", GetParam().model.c_str(), 1);
+    std::set<std::string> known = {"robertson", "rectifier", "das2"};
+    if (lockstep) known.insert({"transistor_amplifier", "pendulum_index2"});
+    std::string module = GetParam().model;
+    if (GetParam().method != "radau5") module += "-" + GetParam().method;
+    if (lockstep) known.insert("transistor_amplifier-esdirk54");
+    if (!known.contains(module)) GTEST_SKIP() << "the emulated driver does not know the problem";
+    setenv("MANYFOLD_EMULATED_PROBLEM", module.c_str(), 1);
   }
 
   /// An ensemble of the problem on the processor; `on_device` moves it.
@@ -70,6 +79,7 @@ class Device : public testing::TestWithParam<Case> {
   test::Ensemble on_device(test::Ensemble ensemble) const {
     ensemble.devices = devices_;
     ensemble.device_request = {GetParam().model, GetParam().method, std::nullopt, ""};
+    ensemble.tier = GetParam().tier;
     return ensemble;
   }
   static void perturb(test::Ensemble& ensemble, int count) {
@@ -146,6 +156,8 @@ TEST_P(Device, AnInstanceDoesNotDependOnItsEnsemble) {
                 reversed.parameters.begin() + static_cast<std::ptrdiff_t>((999 - k) * np));
   }
   reversed.device_memory = whole.loaded->model.events.empty() ? 0.5 : 2.0;
+  // Of which cuBLAS takes its share.
+  if (GetParam().tier == Tier::lockstep) reversed.device_memory += 12.0;
   const test::Results b = reversed.solve();
   for (std::size_t k = 0; k < 1000; ++k) {
     EXPECT_EQ(std::memcmp(a.values.data() + k * n, b.values.data() + (999 - k) * n, n * sizeof(double)), 0) << k;
@@ -176,8 +188,9 @@ TEST_P(Device, AFailingInstanceLeavesTheOthersAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(SmallProblems, Device, testing::ValuesIn(all_cases()),
-                         [](const auto& test) { return test.param.model + "_" + test.param.method; });
+INSTANTIATE_TEST_SUITE_P(Problems, Device, testing::ValuesIn(all_cases()), [](const auto& test) {
+  return test.param.model + "_" + test.param.method + (test.param.tier == Tier::lockstep ? "_lockstep" : "");
+});
 
 TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   std::string reason;

@@ -1,6 +1,7 @@
 #pragma once
 // The GPU's kernels run by threads of the processor: the same driver, queue and batch, compiled by g++.
 #include <cmath>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -81,7 +82,8 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   batch.options = &settings;
   batch.next = &next;
   batch.cancelled = &stop;
-  for (int i = 0; i < batch.count; ++i) initialize_instance<Method>(batch, i);
+  const auto conditions = std::make_unique<typename Integrator<Method>::Conditions>();
+  for (int i = 0; i < batch.count; ++i) initialize_instance<Method>(batch, i, *conditions);
   std::vector<Utilisation> used(static_cast<std::size_t>(threads));
   std::vector<typename Method::Workspace> workspaces(static_cast<std::size_t>(threads));
   if constexpr (Team::size > 1) {

@@ -34,6 +34,8 @@ class Backend : public DeviceBackend {
   const std::vector<DeviceDescription>& devices() const override { return descriptions_; }
   const std::string& unavailable() const override { return unavailable_; }
 
+  const std::string& lockstep_unavailable() const override { return blas().failure; }
+
   std::string compiler() const override {
     const Compiler& nvrtc = cuda::compiler();
     if (!nvrtc.failure.empty()) return nvrtc.failure;
@@ -89,7 +91,7 @@ class Backend : public DeviceBackend {
     for (const DeviceDescription& description : descriptions_) {
       codes.push_back(compile(source, description.architecture));
     }
-    return std::make_unique<Program>(handles_, codes, demand);
+    return std::make_unique<Program>(handles_, codes, source.tier, demand);
   }
 
  private:

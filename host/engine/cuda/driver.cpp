@@ -68,6 +68,12 @@ Driver open_driver() {
   find(library, MANYFOLD_NAME_OF(cuStreamDestroy), d.destroy_stream, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamSynchronize), d.synchronize_stream, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamQuery), d.query_stream, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamBeginCapture), d.begin_capture, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamEndCapture), d.end_capture, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuGraphInstantiate), d.instantiate_graph, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuGraphLaunch), d.launch_graph, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuGraphDestroy), d.destroy_graph, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuGraphExecDestroy), d.destroy_executable_graph, d.failure);
   find(library, MANYFOLD_NAME_OF(cuLaunchKernel), d.launch, d.failure);
   find(library, MANYFOLD_NAME_OF(cuFuncSetAttribute), d.set_function_attribute, d.failure);
   find(library, MANYFOLD_NAME_OF(cuOccupancyMaxActiveBlocksPerMultiprocessor), d.occupancy, d.failure);
@@ -104,6 +110,35 @@ Compiler open_compiler() {
   return c;
 }
 
+Blas open_blas() {
+  Blas b;
+  const std::string toolkit = build::cuda_libraries;
+  const char* chosen = std::getenv("MANYFOLD_CUBLAS");
+  void* library = chosen != nullptr ? open_one_of({chosen}, b.failure)
+                                    : open_one_of({"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+                                                   "/usr/local/cuda/lib64/libcublas.so", toolkit + "/libcublas.so"},
+                                                  b.failure);
+  if (library == nullptr) {
+    b.failure = "no cuBLAS: " + b.failure + "; install the CUDA toolkit's cuBLAS";
+    return b;
+  }
+  b.failure.clear();
+  find(library, MANYFOLD_NAME_OF(cublasGetStatusString), b.get_status_string, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasCreate), b.create, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasDestroy), b.destroy, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasSetStream), b.set_stream, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasSetWorkspace), b.set_workspace, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasDgetrfBatched), b.factorize, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasZgetrfBatched), b.factorize_complex, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasSgetrfBatched), b.factorize_single, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasCgetrfBatched), b.factorize_single_complex, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasDtrsmBatched), b.solve, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasZtrsmBatched), b.solve_complex, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasStrsmBatched), b.solve_single, b.failure);
+  find(library, MANYFOLD_NAME_OF(cublasCtrsmBatched), b.solve_single_complex, b.failure);
+  return b;
+}
+
 }  // namespace
 
 std::string Driver::words(CUresult result) const {
@@ -120,6 +155,16 @@ void Driver::check(CUresult result, const char* call) const {
 
 const Driver& driver() {
   static const Driver instance = open_driver();
+  return instance;
+}
+
+void Blas::check(cublasStatus_t result, const char* call) const {
+  if (result != CUBLAS_STATUS_SUCCESS)
+    throw DeviceError(fmt::format("cuBLAS: {}: {}", call, get_status_string(result)));
+}
+
+const Blas& blas() {
+  static const Blas instance = open_blas();
   return instance;
 }
 

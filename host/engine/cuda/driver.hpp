@@ -1,6 +1,7 @@
 #pragma once
-// The CUDA driver and NVRTC, opened at run time: a machine that lacks one of them, or has another version, is told so
-// instead of failing to start.
+// The CUDA driver, NVRTC and cuBLAS, opened at run time: a machine that lacks one of them, or has another version, is
+// told so instead of failing to start.
+#include <cublas_v2.h>
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -36,6 +37,12 @@ struct Driver {
   decltype(&cuStreamDestroy) destroy_stream = nullptr;
   decltype(&cuStreamSynchronize) synchronize_stream = nullptr;
   decltype(&cuStreamQuery) query_stream = nullptr;
+  decltype(&cuStreamBeginCapture) begin_capture = nullptr;
+  decltype(&cuStreamEndCapture) end_capture = nullptr;
+  decltype(&cuGraphInstantiate) instantiate_graph = nullptr;
+  decltype(&cuGraphLaunch) launch_graph = nullptr;
+  decltype(&cuGraphDestroy) destroy_graph = nullptr;
+  decltype(&cuGraphExecDestroy) destroy_executable_graph = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
   decltype(&cuFuncSetAttribute) set_function_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
@@ -69,5 +76,29 @@ struct Compiler {
 };
 
 const Compiler& compiler();
+
+/// Functions of cuBLAS, in single precision where the name says so.
+struct Blas {
+  decltype(&cublasGetStatusString) get_status_string = nullptr;
+  decltype(&cublasCreate) create = nullptr;
+  decltype(&cublasDestroy) destroy = nullptr;
+  decltype(&cublasSetStream) set_stream = nullptr;
+  decltype(&cublasSetWorkspace) set_workspace = nullptr;
+  decltype(&cublasDgetrfBatched) factorize = nullptr;
+  decltype(&cublasZgetrfBatched) factorize_complex = nullptr;
+  decltype(&cublasSgetrfBatched) factorize_single = nullptr;
+  decltype(&cublasCgetrfBatched) factorize_single_complex = nullptr;
+  decltype(&cublasDtrsmBatched) solve = nullptr;
+  decltype(&cublasZtrsmBatched) solve_complex = nullptr;
+  decltype(&cublasStrsmBatched) solve_single = nullptr;
+  decltype(&cublasCtrsmBatched) solve_single_complex = nullptr;
+
+  std::string failure;  ///< why the library cannot be used; empty if it can
+
+  /// Throws DeviceError if `result` is an error; `call` says what was tried.
+  void check(cublasStatus_t result, const char* call) const;
+};
+
+const Blas& blas();
 
 }  // namespace manyfold::cuda

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -11,84 +12,11 @@
 namespace manyfold::cuda {
 namespace {
 
-/// Device memory of `count` elements.
-template <class T>
-class DeviceArray {
- public:
-  explicit DeviceArray(std::size_t count) : count_(count) {
-    driver().check(driver().allocate(&address_, std::max<std::size_t>(count, 1) * sizeof(T)), "cuMemAlloc");
-  }
-  ~DeviceArray() { driver().free(address_); }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  T* get() const { return reinterpret_cast<T*>(address_); }
-  CUdeviceptr address() const { return address_; }
+/// Instances in flight of a stream of the lockstep tier at most: enough to fill the largest devices with matrices.
+constexpr std::int64_t most_slots = 4096;
 
-  void copy_from(const T* host, std::size_t count, CUstream stream) {
-    if (count > 0) driver().check(driver().copy_to_device(address_, host, count * sizeof(T), stream), "cuMemcpyHtoD");
-  }
-  void copy_to(T* host, std::size_t count, CUstream stream) const {
-    if (count > 0) driver().check(driver().copy_to_host(host, address_, count * sizeof(T), stream), "cuMemcpyDtoH");
-  }
-  void clear(CUstream stream) {
-    driver().check(driver().set_bytes(address_, 0, count_ * sizeof(T), stream), "cuMemsetD8");
-  }
-
- private:
-  std::size_t count_;
-  CUdeviceptr address_ = 0;
-};
-
-/// Page-locked host memory, from which devices copy while the host works on.
-template <class T>
-class PinnedArray {
- public:
-  explicit PinnedArray(std::size_t count) {
-    void* memory = nullptr;
-    driver().check(driver().allocate_host(&memory, std::max<std::size_t>(count, 1) * sizeof(T)), "cuMemAllocHost");
-    data_ = static_cast<T*>(memory);
-  }
-  ~PinnedArray() { driver().free_host(data_); }
-  PinnedArray(const PinnedArray&) = delete;
-  PinnedArray& operator=(const PinnedArray&) = delete;
-  T* data() const { return data_; }
-  T& operator[](std::size_t i) const { return data_[i]; }
-
- private:
-  T* data_ = nullptr;
-};
-
-class Stream {
- public:
-  Stream() { driver().check(driver().create_stream(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"); }
-  /// Waits: what is on its way uses memory that is freed after the stream.
-  ~Stream() {
-    driver().synchronize_stream(stream_);
-    driver().destroy_stream(stream_);
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  CUstream get() const { return stream_; }
-  void synchronize() const { driver().check(driver().synchronize_stream(stream_), "cuStreamSynchronize"); }
-  bool busy() const {
-    const CUresult result = driver().query_stream(stream_);
-    if (result == CUDA_ERROR_NOT_READY) return true;
-    driver().check(result, "kernel");
-    return false;
-  }
-
- private:
-  CUstream stream_ = nullptr;
-};
-
-template <class... Arguments>
-void launch(CUfunction function, int blocks, int threads, unsigned shared_memory, CUstream stream, const char* name,
-            Arguments... arguments) {
-  void* pointers[] = {&arguments...};
-  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
-                                 shared_memory, stream, pointers, nullptr),
-                 name);
-}
+/// How often a batch refills the place of an instance, so that its stragglers count little.
+constexpr int refills = 8;
 
 /// Entries in the event log of an instance, and the numbers of all of them.
 std::size_t event_capacity_of(const DeviceLayout& layout, const DeviceDemand& demand) {
@@ -282,7 +210,7 @@ void choose_block(LoadedDevice& loaded) {
   if (most == 0) {
     throw DeviceError(fmt::format(
         "a block of {} threads, {} of which share {} KiB for the matrices of an instance, does not fit the device, "
-        "whose blocks have {} KiB: set device_tile = 1, or a smaller device_block",
+        "whose blocks have {} KiB: set tier = \"lockstep\", device_tile = 1, or a smaller device_block",
         first, layout.team_size, (layout.shared_memory + 1023) / 1024, most_shared_memory / 1024));
   }
   cu.check(cu.set_function_attribute(loaded.integrate, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -290,7 +218,7 @@ void choose_block(LoadedDevice& loaded) {
            "cuFuncSetAttribute");
 }
 
-LoadedDevice load_device(CUdevice device, const DeviceCode& code) {
+LoadedDevice load_device(CUdevice device, const DeviceCode& code, Tier tier) {
   const Driver& cu = driver();
   LoadedDevice loaded;
   loaded.device = device;
@@ -298,10 +226,16 @@ LoadedDevice load_device(CUdevice device, const DeviceCode& code) {
   cu.check(cu.set_current(loaded.context), "cuCtxSetCurrent");
   cu.check(cu.load_module(&loaded.module, code.binary.data()), "cuModuleLoadData");
   CUfunction layout = nullptr;
-  cu.check(cu.get_function(&layout, loaded.module, "manyfold_layout"), "cuModuleGetFunction");
+  const bool fused = tier == Tier::fused;
+  cu.check(cu.get_function(&layout, loaded.module, fused ? "manyfold_layout" : "manyfold_lockstep_layout"),
+           "cuModuleGetFunction");
   cu.check(cu.get_function(&loaded.prepare, loaded.module, "manyfold_prepare"), "cuModuleGetFunction");
-  cu.check(cu.get_function(&loaded.initialize, loaded.module, "manyfold_initialize"), "cuModuleGetFunction");
-  cu.check(cu.get_function(&loaded.integrate, loaded.module, "manyfold_integrate"), "cuModuleGetFunction");
+  if (fused) {
+    cu.check(cu.get_function(&loaded.initialize, loaded.module, "manyfold_initialize"), "cuModuleGetFunction");
+    cu.check(cu.get_function(&loaded.integrate, loaded.module, "manyfold_integrate"), "cuModuleGetFunction");
+  } else {
+    loaded.lockstep = LockstepFunctions::of(loaded.module);
+  }
   const DeviceArray<DeviceLayout> answer(1);
   const Stream stream;
   launch(layout, 1, 1, 0, stream.get(), "manyfold_layout", answer.get());
@@ -310,36 +244,54 @@ LoadedDevice load_device(CUdevice device, const DeviceCode& code) {
   if (loaded.layout.interface_version != kernel_interface_version) {
     throw DeviceError("the compiled device kernel does not fit this version; empty the kernel cache");
   }
-  choose_block(loaded);
+  if (fused) choose_block(loaded);
   return loaded;
 }
 
 }  // namespace
 
-Program::Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, const DeviceDemand& demand)
-    : demand_(demand) {
+Program::Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, Tier tier,
+                 const DeviceDemand& demand)
+    : tier_(tier), demand_(demand) {
+  if (tier == Tier::lockstep && !blas().failure.empty()) throw DeviceError("tier 'lockstep': " + blas().failure);
+  for (std::size_t i = 0; i < devices.size(); ++i) devices_.push_back(load_device(devices[i], codes[i], tier));
+  choose_batch_size();
+}
+
+void Program::choose_batch_size() {
   const Driver& cu = driver();
+  const std::int64_t share = (demand_.instances + workers() - 1) / workers();
   std::int64_t fits = std::numeric_limits<std::int64_t>::max();
-  std::int64_t resident = 0;
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    devices_.push_back(load_device(devices[i], codes[i]));
+  std::int64_t resident = 0;  // instances in flight of a device
+  if (tier_ == Tier::lockstep) slots_ = static_cast<int>(std::min<std::int64_t>(share, most_slots));
+  for (const LoadedDevice& device : devices_) {
+    cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
     std::size_t free = 0;
     std::size_t total = 0;
     cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
-    const double allowed = demand.memory_mib > 0.0 ? demand.memory_mib * 1048576.0 : 0.5 * static_cast<double>(free);
-    const auto bytes = static_cast<double>(bytes_per_instance(devices_.back().layout, demand));
-    fits = std::min(fits, static_cast<std::int64_t>(allowed / (bytes * streams_per_device)));
-    resident += std::int64_t{devices_.back().resident_blocks} * devices_.back().instances_of_block();
+    double allowed = (demand_.memory_mib > 0.0 ? demand_.memory_mib * 1048576.0 : 0.5 * static_cast<double>(free)) /
+                     streams_per_device;
+    const auto bytes = static_cast<double>(bytes_per_instance(device.layout, demand_));
+    if (tier_ == Tier::lockstep) {
+      // A batch refills each slot a few times.
+      const auto bytes_of_slot = static_cast<double>(lockstep_bytes_per_slot(device.layout));
+      allowed -= static_cast<double>(blas_workspace_bytes);
+      slots_ = std::min(slots_, static_cast<int>(allowed / (bytes_of_slot + refills * bytes)));
+      allowed -= slots_ * bytes_of_slot;
+      resident = slots_;
+    } else {
+      resident = std::max(resident, std::int64_t{device.resident_blocks} * device.instances_of_block());
+    }
+    fits = std::min(fits, static_cast<std::int64_t>(allowed / bytes));
   }
-  if (fits < 32) {
+  if (fits < 32 || (tier_ == Tier::lockstep && slots_ < 1)) {
     throw DeviceError(fmt::format(
         "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
         "or events",
         workers()));
   }
-  // Enough instances to refill every thread several times, and pieces small enough for all streams to get some.
-  const std::int64_t share = (demand.instances + workers() - 1) / workers();
-  const std::int64_t full = std::max<std::int64_t>(8 * resident / std::ssize(devices_), 1024);
+  // Enough instances to refill every place several times, and pieces small enough for all streams to get some.
+  const std::int64_t full = std::max<std::int64_t>(refills * resident, 1024);
   batch_size_ = std::clamp<std::int64_t>(std::min(share, full), 32, std::min<std::int64_t>(fits, 1 << 20));
 }
 
@@ -353,10 +305,22 @@ Program::~Program() {
 
 std::string Program::shape() const {
   const LoadedDevice& device = devices_.front();
+  if (tier_ == Tier::lockstep) {
+    return fmt::format("a thread per instance and phase, blocks of {} threads, {} instances in flight per stream",
+                       device.layout.block_size, slots_);
+  }
   const int team = device.layout.team_size;
   return fmt::format("{}, blocks of {} threads, {} instances in flight",
                      team == 1 ? "a thread per instance" : fmt::format("a tile of {} threads per instance", team),
                      device.threads, device.resident_blocks * device.instances_of_block());
+}
+
+void Program::integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const {
+  const int block = device.layout.block_size;
+  launch(device.initialize, (batch.count + block - 1) / block, block, 0, stream, "manyfold_initialize", batch);
+  const int instances = device.instances_of_block();
+  launch(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks), device.threads,
+         device.shared_memory, stream, "manyfold_integrate", batch);
 }
 
 void Program::integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
@@ -385,6 +349,9 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
   launch(device.prepare, 1, 1, 0, stream.get(), "manyfold_prepare", device_options, settings.address());
   stream.synchronize();
 
+  std::optional<Lockstep> lockstep;
+  if (tier_ == Tier::lockstep) lockstep.emplace(device.lockstep, layout, slots_, stream.get());
+
   std::vector<Assignment> assignments(capacity);
   while (!feed.cancelled(feed.context)) {
     std::size_t count = 0;
@@ -402,20 +369,22 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
     batch.options = reinterpret_cast<const void*>(settings.address());
     batch.cancelled = cancelled.get();
     batch.utilisation = used.get();
-    const auto blocks_of = [count](int size) { return (static_cast<int>(count) + size - 1) / size; };
-    launch(device.initialize, blocks_of(layout.block_size), layout.block_size, 0, stream.get(), "manyfold_initialize",
-           batch);
-    launch(device.integrate, std::min(blocks_of(device.instances_of_block()), device.resident_blocks), device.threads,
-           device.shared_memory, stream.get(), "manyfold_integrate", batch);
-    memory.copy_out(count, stream.get());
     bool told = false;
+    const auto watch = [&] {
+      if (told || !feed.cancelled(feed.context)) return;
+      const int yes = 1;
+      cancelled.copy_from(&yes, 1, signals.get());
+      signals.synchronize();
+      told = true;
+    };
+    if (lockstep) {
+      lockstep->integrate(batch, watch, utilisation);
+    } else {
+      integrate_fused(device, batch, stream.get());
+    }
+    memory.copy_out(count, stream.get());
     while (stream.busy()) {
-      if (!told && feed.cancelled(feed.context)) {
-        const int yes = 1;
-        cancelled.copy_from(&yes, 1, signals.get());
-        signals.synchronize();
-        told = true;
-      }
+      watch();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     for (std::size_t i = 0; i < count; ++i) {

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "host/engine/cuda/driver.hpp"
+#include "host/engine/cuda/lockstep.hpp"
 #include "host/engine/device.hpp"
 #include "kernels/cuda/batch.hpp"
 
@@ -17,6 +17,7 @@ struct LoadedDevice {
   CUfunction prepare = nullptr;
   CUfunction initialize = nullptr;
   CUfunction integrate = nullptr;
+  LockstepFunctions lockstep;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
   // Launches of `integrate`:
   int threads = 0;             ///< of a block
@@ -28,7 +29,8 @@ struct LoadedDevice {
 class Program : public DeviceProgram {
  public:
   /// `codes`: compiled for each of `devices`. Throws DeviceError.
-  Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, const DeviceDemand& demand);
+  Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, Tier tier,
+          const DeviceDemand& demand);
   ~Program() override;
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -42,9 +44,16 @@ class Program : public DeviceProgram {
   /// One computes, one copies back, one is filled.
   static constexpr int streams_per_device = 3;
 
+  /// Runs the kernels of the fused tier over a batch.
+  void integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const;
+  /// Divides the memory that the devices allow between instances in flight and batches.
+  void choose_batch_size();
+
   std::vector<LoadedDevice> devices_;
+  Tier tier_;
   DeviceDemand demand_;
   std::int64_t batch_size_ = 0;
+  int slots_ = 0;  ///< instances in flight of a stream, of the lockstep tier
 };
 
 }  // namespace manyfold::cuda

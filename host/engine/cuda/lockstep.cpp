@@ -1,0 +1,232 @@
+#include "host/engine/cuda/lockstep.hpp"
+
+#include "host/engine/device.hpp"
+
+namespace manyfold::cuda {
+namespace {
+
+constexpr int lists = 7;
+
+std::size_t systems_of(const DeviceLayout& layout) {
+  return static_cast<std::size_t>(layout.lockstep.real_systems + layout.lockstep.complex_systems);
+}
+
+}  // namespace
+
+LockstepFunctions LockstepFunctions::of(CUmodule module) {
+  const auto find = [module](const char* name) {
+    CUfunction function = nullptr;
+    driver().check(driver().get_function(&function, module, name), name);
+    return function;
+  };
+  return {find("manyfold_lockstep_initialize"),
+          find("manyfold_lockstep_start"),
+          find("manyfold_lockstep_jacobian"),
+          find("manyfold_lockstep_assemble"),
+          find("manyfold_lockstep_finish"),
+          find("manyfold_lockstep_permute_corrections"),
+          find("manyfold_lockstep_permute_estimates"),
+          find("manyfold_lockstep_correct"),
+          find("manyfold_lockstep_estimate"),
+          find("manyfold_lockstep_attempt"),
+          find("manyfold_lockstep_turn")};
+}
+
+std::size_t lockstep_bytes_per_slot(const DeviceLayout& layout) {
+  const std::size_t systems = systems_of(layout);
+  return static_cast<std::size_t>(layout.lockstep.frame_words) * sizeof(unsigned long long) +
+         static_cast<std::size_t>(layout.lockstep.workspace_size) + lists * sizeof(int) + systems * 2 * sizeof(void*) +
+         systems * static_cast<std::size_t>(layout.variables) * sizeof(int) + sizeof(int);
+}
+
+Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream)
+    : functions_(functions),
+      layout_(layout),
+      stream_(stream),
+      batch_(1),
+      supply_(static_cast<std::size_t>(layout.lockstep.supply_size)),
+      frames_(static_cast<std::size_t>(layout.lockstep.frame_words) * static_cast<std::size_t>(slots)),
+      workspaces_(static_cast<std::size_t>(layout.lockstep.workspace_size) * static_cast<std::size_t>(slots + 1)),
+      counts_(1),
+      lists_(static_cast<std::size_t>(slots) * lists),
+      matrices_(static_cast<std::size_t>(slots) * systems_of(layout)),
+      solutions_(static_cast<std::size_t>(slots) * systems_of(layout)),
+      pivots_(static_cast<std::size_t>(slots * layout.variables) * systems_of(layout)),
+      info_(static_cast<std::size_t>(slots)),
+      blas_workspace_(blas_workspace_bytes),
+      host_counts_(1),
+      host_batch_(1) {
+  blas().check(blas().create(&blas_), "cublasCreate");
+  blas().check(blas().set_stream(blas_, stream), "cublasSetStream");
+  blas().check(blas().set_workspace(blas_, blas_workspace_.get(), blas_workspace_bytes), "cublasSetWorkspace");
+  memory_.slots = slots;
+  memory_.batch = batch_.get();
+  memory_.supply = supply_.get();
+  memory_.frames = frames_.get();
+  memory_.workspaces = workspaces_.get();
+  memory_.counts = counts_.get();
+  memory_.lists = lists_.get();
+  memory_.matrices = matrices_.get();
+  memory_.solutions = solutions_.get();
+  memory_.pivots = pivots_.get();
+  workspaces_.clear(stream);
+}
+
+Lockstep::~Lockstep() {
+  driver().synchronize_stream(stream_);
+  for (const auto& [key, recorded] : recorded_) {
+    if (recorded.graph != nullptr) driver().destroy_executable_graph(recorded.graph);
+  }
+  blas().destroy(blas_);
+}
+
+void Lockstep::integrate(const DeviceBatch& batch, const std::function<void()>& watch, Utilisation& utilisation) {
+  host_batch_[0] = batch;
+  batch_.copy_from(host_batch_.data(), 1, stream_);
+  counts_.clear(stream_);
+  const int slots = std::min(memory_.slots, batch.count);
+  launch_kernel(functions_.initialize, slots, 1, "manyfold_lockstep_initialize");
+  launch_kernel(functions_.start, slots, 1, "manyfold_lockstep_start");
+  run(Phase::attempts, slots);
+  // How many wait for what decides how much is launched, so the host reads it after every pass. While it does, this
+  // stream rests; those of other workers do not.
+  while (true) {
+    driver().check(driver().synchronize_stream(stream_), "cuStreamSynchronize");
+    watch();
+    const LockstepCounts counts = host_counts_[0];
+    const int factors = counts.factors[counts.present];
+    const int corrections = counts.corrections[counts.present];
+    const int estimates = counts.estimates[counts.present];
+    if (corrections + estimates == 0) break;
+    if (factors > 0) run(Phase::factors, factors);
+    if (corrections > 0) run(Phase::corrections, corrections);
+    if (estimates > 0) run(Phase::estimates, estimates);
+    run(Phase::attempts, corrections + estimates);
+    utilisation.lane_iterations += corrections;
+    utilisation.iterations += padded(corrections);
+    utilisation.lane_ticks += estimates;
+    utilisation.ticks += padded(estimates);
+  }
+}
+
+int Lockstep::padded(int count) const {
+  if (count == 0) return 0;
+  int size = 1;
+  while (size < count) size *= 2;
+  return std::min(size, memory_.slots);
+}
+
+void Lockstep::run(Phase phase, int count) {
+  const int size = padded(count);
+  // The first time as it is, which is also when libraries load what they need; a size that comes again is worth a
+  // graph.
+  Recorded& recorded = recorded_[{phase, size}];
+  if (recorded.uses++ == 1 && captures_) {
+    recorded.graph = capture(phase, size);
+    captures_ = recorded.graph != nullptr;
+  }
+  if (recorded.graph != nullptr) {
+    driver().check(driver().launch_graph(recorded.graph, stream_), "cuGraphLaunch");
+  } else {
+    enqueue(phase, size);
+  }
+}
+
+CUgraphExec Lockstep::capture(Phase phase, int size) {
+  const Driver& cu = driver();
+  if (cu.begin_capture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return nullptr;
+  bool good = true;
+  try {
+    enqueue(phase, size);
+  } catch (const DeviceError&) {
+    good = false;  // told again, if it is more than the capture that fails, by the launch without it
+  }
+  CUgraph graph = nullptr;
+  good = cu.end_capture(stream_, &graph) == CUDA_SUCCESS && graph != nullptr && good;
+  CUgraphExec executable = nullptr;
+  if (good && cu.instantiate_graph(&executable, graph, 0) != CUDA_SUCCESS) executable = nullptr;
+  if (graph != nullptr) cu.destroy_graph(graph);
+  return executable;
+}
+
+void Lockstep::enqueue(Phase phase, int size) {
+  const int n = layout_.variables;
+  const int systems = static_cast<int>(systems_of(layout_));
+  switch (phase) {
+    case Phase::factors:
+      launch_kernel(functions_.jacobian, size, layout_.lockstep.jacobian_shares, "manyfold_lockstep_jacobian");
+      launch_kernel(functions_.assemble, size, n, "manyfold_lockstep_assemble");
+      factorize(size);
+      launch_kernel(functions_.finish, size, 1, "manyfold_lockstep_finish");
+      break;
+    case Phase::corrections:
+      launch_kernel(functions_.permute_corrections, size, n, "manyfold_lockstep_permute_corrections");
+      solve(systems, size);
+      launch_kernel(functions_.correct, size, 1, "manyfold_lockstep_correct");
+      break;
+    case Phase::estimates:
+      launch_kernel(functions_.permute_estimates, size, n, "manyfold_lockstep_permute_estimates");
+      solve(1, size);
+      launch_kernel(functions_.estimate, size, 1, "manyfold_lockstep_estimate");
+      break;
+    case Phase::attempts:
+      launch_kernel(functions_.attempt, size, 1, "manyfold_lockstep_attempt");
+      launch(functions_.turn, 1, 1, 0, stream_, "manyfold_lockstep_turn", memory_);
+      counts_.copy_to(host_counts_.data(), 1, stream_);
+      break;
+  }
+}
+
+void Lockstep::factorize(int size) {
+  const Blas& b = blas();
+  const int n = layout_.variables;
+  for (int system = 0; system < static_cast<int>(systems_of(layout_)); ++system) {
+    const auto at = static_cast<std::size_t>(system) * static_cast<std::size_t>(memory_.slots);
+    void** matrices = memory_.matrices + at;
+    int* pivots = memory_.pivots + at * static_cast<std::size_t>(n);
+    const bool complex = system >= layout_.lockstep.real_systems;
+    // What is singular is found out by the pivots themselves, not by `info`, which knows exact zeros only.
+    const auto call = [&]<class Number>(auto routine, Number*) {
+      b.check(routine(blas_, n, reinterpret_cast<Number**>(matrices), n, pivots, info_.get(), size), "getrfBatched");
+    };
+    if (layout_.lockstep.single_precision) {
+      complex ? call(b.factorize_single_complex, static_cast<cuComplex*>(nullptr))
+              : call(b.factorize_single, static_cast<float*>(nullptr));
+    } else {
+      complex ? call(b.factorize_complex, static_cast<cuDoubleComplex*>(nullptr))
+              : call(b.factorize, static_cast<double*>(nullptr));
+    }
+  }
+}
+
+void Lockstep::solve(int systems, int size) {
+  const Blas& b = blas();
+  const int n = layout_.variables;
+  for (int system = 0; system < systems; ++system) {
+    const auto at = static_cast<std::size_t>(system) * static_cast<std::size_t>(memory_.slots);
+    const bool complex = system >= layout_.lockstep.real_systems;
+    const auto call = [&]<class Number>(auto routine, const Number& one) {
+      auto** matrices = reinterpret_cast<Number**>(memory_.matrices + at);
+      auto** solutions = reinterpret_cast<Number**>(memory_.solutions + at);
+      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, 1, &one,
+                      matrices, n, solutions, n, size),
+              "trsmBatched");
+      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, 1, &one,
+                      matrices, n, solutions, n, size),
+              "trsmBatched");
+    };
+    if (layout_.lockstep.single_precision) {
+      complex ? call(b.solve_single_complex, cuComplex{1.0F, 0.0F}) : call(b.solve_single, 1.0F);
+    } else {
+      complex ? call(b.solve_complex, cuDoubleComplex{1.0, 0.0}) : call(b.solve, 1.0);
+    }
+  }
+}
+
+void Lockstep::launch_kernel(CUfunction function, int size, int threads_per_instance, const char* name) {
+  const int threads = size * threads_per_instance;
+  const int block = layout_.block_size;
+  launch(function, (threads + block - 1) / block, block, 0, stream_, name, memory_, size);
+}
+
+}  // namespace manyfold::cuda

@@ -1,0 +1,262 @@
+#pragma once
+// The lockstep tier on a GPU: the state of many instances in device memory, word by word, so that neighbouring threads
+// read neighbouring words; kernels that take each instance from one linear solve to the next; and between them batched
+// routines that factorise and solve for all that wait. A pass serves every instance once: some get their matrices, then
+// some a correction of Newton's method and the others an error estimate, then those whose attempt is over begin
+// another.
+//
+// Kernels append the slots of their instances to lists of what they wait for next, so that every kernel and every
+// batched routine works on those alone that need it, and an instance never waits for the iterations of another. The
+// order in lists is left to chance; what an instance computes does not depend on it.
+#include "../methods/phased_dirk.hpp"
+#include "../methods/phased_radau.hpp"
+#include "fused.hpp"
+
+namespace manyfold {
+
+/// An instance in flight and, one after another, those that follow it in its slot.
+template <class Method>
+class LockstepInstance {
+ public:
+  using System = typename Method::System;
+  using Supply = BatchSupply<Method>;
+
+  MANYFOLD_INLINE LockstepInstance(const IntegratorOptions<System::n>& options, const SavedVariables& saved,
+                                   Supply& supply, typename Method::Workspace& workspace)
+      : driver_(options, saved, supply, workspace) {}
+
+  /// Ends the step attempt that is over and begins another one; false: there is nothing left to do.
+  MANYFOLD_INLINE bool attempt(const Supply& supply) {
+    auto& integrator = driver_.integrator();
+    if (attempting_) {
+      const bool accepted = integrator.end_step(step_, integrator.method().result());
+      driver_.settle(true, accepted);
+    }
+    if (supply.cancelled()) {
+      driver_.cancel_remaining();
+    } else {
+      driver_.refill();
+    }
+    attempting_ = integrator.live();
+    if (!attempting_) return false;
+    step_ = integrator.begin_step();
+    integrator.begin_attempt(step_);
+    return true;
+  }
+
+  MANYFOLD_INLINE Wait take_corrections() { return driver_.integrator().take_corrections(); }
+  MANYFOLD_INLINE Wait take_estimate() { return driver_.integrator().take_estimate(); }
+  MANYFOLD_INLINE bool wants_factors() { return driver_.integrator().method().wants_factors(); }
+
+ private:
+  LaneDriver<Method, Supply> driver_;
+  typename Integrator<Method>::Step step_;
+  bool attempting_ = false;
+};
+
+/// Objects in device memory whose words are interleaved: word k of that in slot j stands at words[k * slots + j].
+template <class T>
+class Interleaved {
+ public:
+  static constexpr int words =
+      static_cast<int>((sizeof(T) + sizeof(unsigned long long) - 1) / sizeof(unsigned long long));
+
+  /// A copy in the thread's own memory.
+  union Copy {
+    T object;
+    unsigned long long word[words];
+    MANYFOLD_INLINE Copy() {}
+    MANYFOLD_INLINE explicit Copy(const T& from) : object(from) {}
+  };
+
+  static MANYFOLD_INLINE void load(const LockstepMemory& memory, int slot, Copy& to) {
+    for (int k = 0; k < words; ++k) to.word[k] = word(memory, slot, k);
+  }
+  static MANYFOLD_INLINE void store(const LockstepMemory& memory, int slot, const Copy& from) {
+    for (int k = 0; k < words; ++k) word(memory, slot, k) = from.word[k];
+  }
+
+ private:
+  static MANYFOLD_INLINE unsigned long long& word(const LockstepMemory& memory, int slot, int k) {
+    return memory.frames[static_cast<long long>(k) * memory.slots + slot];
+  }
+};
+
+/// The kernels: what thread number `thread` of each does. `size`: instances of the batch, whose list may be shorter.
+template <class Method>
+class LockstepKernels {
+ public:
+  using System = typename Method::System;
+  using Instance = LockstepInstance<Method>;
+  using Supply = BatchSupply<Method>;
+  using Workspace = typename Method::Workspace;
+  using Conditions = typename Integrator<Method>::Conditions;
+  using Frames = Interleaved<Instance>;
+  using Frame = typename Frames::Copy;
+  static constexpr int n = System::n;
+  static_assert(__is_trivially_copyable(Instance), "instances move word by word");
+
+  static MANYFOLD_INLINE LockstepLayout layout() {
+    return {static_cast<int>(sizeof(Supply)),
+            Frames::words,
+            workspace_size,
+            Method::jacobian_shares,
+            Method::reals,
+            Method::pairs,
+            has_single_precision_factors<System>() || !is_same<typename Method::Real, double>};
+  }
+
+  /// Consistent initial conditions of the batch; every thread works through a share of it in the memory of its slot,
+  /// which is idle. In a thread's own memory the matrices would be as many as a device has threads.
+  static MANYFOLD_INLINE void initialize(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size) return;
+    auto& conditions = *reinterpret_cast<Conditions*>(place(memory, thread));
+    for (int i = thread; i < memory.batch->count; i += size) initialize_instance<Method>(*memory.batch, i, conditions);
+  }
+
+  /// Every slot, without an instance yet.
+  static MANYFOLD_INLINE void start(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size) return;
+    auto& supply = *static_cast<Supply*>(memory.supply);
+    if (thread == 0) supply = Supply(*memory.batch, {});
+    Workspace& own = workspace(memory, thread);
+    Method::forget_request(own);
+    const auto& options = *static_cast<const IntegratorOptions<n>*>(memory.batch->options);
+    const Frame frame(Instance(options, memory.batch->saved, supply, own));
+    Frames::store(memory, thread, frame);
+    append(memory, thread, attempts, memory.counts->attempts);
+  }
+
+  /// Jacobians, where they are wanted; `jacobian_shares` threads per instance.
+  static MANYFOLD_INLINE void jacobian(const LockstepMemory& memory, int size, int thread) {
+    const int j = thread / Method::jacobian_shares;
+    if (j >= size || j >= present(memory, memory.counts->factors)) return;
+    Method::evaluate_jacobian(workspace(memory, slot_of(memory, factors, j)), thread % Method::jacobian_shares);
+  }
+
+  /// Iteration matrices; `n` threads per instance, one per row.
+  static MANYFOLD_INLINE void assemble(const LockstepMemory& memory, int size, int thread) {
+    const int j = thread / n;
+    const int row = thread % n;
+    if (j >= size) return;
+    const bool wanted = j < present(memory, memory.counts->factors);
+    Workspace& own = workspace(memory, wanted ? slot_of(memory, factors, j) : memory.slots);
+    if (wanted) Method::assemble_row(own, row);
+    if (row == 0) point(memory, j, own);
+  }
+
+  /// After the factorisation.
+  static MANYFOLD_INLINE void finish(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size || thread >= present(memory, memory.counts->factors)) return;
+    Workspace& own = workspace(memory, slot_of(memory, factors, thread));
+    Method::for_each_matrix(own, [&](auto system, auto& lu) {
+      lu.finish(memory.pivots + (static_cast<long long>(system) * memory.slots + thread) * n);
+    });
+    Method::forget_request(own);
+  }
+
+  /// Right-hand sides of the instances that wait for corrections or, else, for estimates; `n` threads per instance.
+  template <bool of_corrections>
+  static MANYFOLD_INLINE void permute(const LockstepMemory& memory, int size, int thread) {
+    const int j = thread / n;
+    const int row = thread % n;
+    if (j >= size) return;
+    const int list = of_corrections ? corrections : estimates;
+    const bool wanted = j < present(memory, of_corrections ? memory.counts->corrections : memory.counts->estimates);
+    Workspace& own = workspace(memory, wanted ? slot_of(memory, list, j) : memory.slots);
+    Method::for_each_matrix(own, [&](auto system, auto& lu) {
+      if (wanted && (of_corrections || system == 0)) lu.permute(row);
+    });
+    if (row == 0) point(memory, j, own);
+  }
+
+  /// After the solution for corrections.
+  static MANYFOLD_INLINE void correct(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size || thread >= present(memory, memory.counts->corrections)) return;
+    resume(memory, slot_of(memory, corrections, thread),
+           [](Instance& instance) { return instance.take_corrections(); });
+  }
+
+  /// After the solution for error estimates.
+  static MANYFOLD_INLINE void estimate(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size || thread >= present(memory, memory.counts->estimates)) return;
+    resume(memory, slot_of(memory, estimates, thread), [](Instance& instance) { return instance.take_estimate(); });
+  }
+
+  /// From the end of one attempt to the first corrections of the next.
+  static MANYFOLD_INLINE void attempt(const LockstepMemory& memory, int size, int thread) {
+    if (thread >= size || thread >= memory.counts->attempts) return;
+    const int slot = memory.lists[attempts * memory.slots + thread];
+    Frame frame;
+    Frames::load(memory, slot, frame);
+    if (frame.object.attempt(*static_cast<const Supply*>(memory.supply))) {
+      append(memory, slot, corrections + next(memory), memory.counts->corrections[next(memory)]);
+      if (frame.object.wants_factors()) {
+        append(memory, slot, factors + next(memory), memory.counts->factors[next(memory)]);
+      }
+    }
+    Frames::store(memory, slot, frame);
+  }
+
+  /// One thread: what has filled up is served by the next pass.
+  static MANYFOLD_INLINE void turn(const LockstepMemory& memory) {
+    LockstepCounts& counts = *memory.counts;
+    const int done = counts.present;
+    counts.present = 1 - done;
+    counts.factors[done] = counts.corrections[done] = counts.estimates[done] = 0;
+    counts.attempts = 0;
+  }
+
+ private:
+  // Numbers of the lists; of the first three, which exist twice, the first one's.
+  static constexpr int factors = 0;
+  static constexpr int corrections = 2;
+  static constexpr int estimates = 4;
+  static constexpr int attempts = 6;
+
+  static MANYFOLD_INLINE int present(const LockstepMemory& memory, const int (&count)[2]) {
+    return count[memory.counts->present];
+  }
+  static MANYFOLD_INLINE int next(const LockstepMemory& memory) { return 1 - memory.counts->present; }
+  static MANYFOLD_INLINE int slot_of(const LockstepMemory& memory, int list, int j) {
+    return memory.lists[(list + memory.counts->present) * memory.slots + j];
+  }
+  static MANYFOLD_INLINE void append(const LockstepMemory& memory, int slot, int list, int& count) {
+    memory.lists[list * memory.slots + AtomicQueue::take(&count)] = slot;
+  }
+
+  static constexpr int larger =
+      static_cast<int>(sizeof(Workspace) > sizeof(Conditions) ? sizeof(Workspace) : sizeof(Conditions));
+  static constexpr int workspace_size = (larger + 15) / 16 * 16;
+  static MANYFOLD_INLINE char* place(const LockstepMemory& memory, int slot) {
+    return static_cast<char*>(memory.workspaces) + static_cast<long long>(slot) * workspace_size;
+  }
+  static MANYFOLD_INLINE Workspace& workspace(const LockstepMemory& memory, int slot) {
+    return *reinterpret_cast<Workspace*>(place(memory, slot));
+  }
+
+  /// The matrices and right-hand sides of `workspace` are number j of the batch.
+  static MANYFOLD_INLINE void point(const LockstepMemory& memory, int j, Workspace& workspace) {
+    Method::for_each_matrix(workspace, [&](auto system, auto& lu) {
+      const long long at = static_cast<long long>(system) * memory.slots + j;
+      memory.matrices[at] = lu.matrix;
+      memory.solutions[at] = lu.solution;
+    });
+  }
+
+  static MANYFOLD_INLINE void resume(const LockstepMemory& memory, int slot, auto&& go_on) {
+    Frame frame;
+    Frames::load(memory, slot, frame);
+    const Wait wait = go_on(frame.object);
+    Frames::store(memory, slot, frame);
+    if (wait == Wait::corrections) {
+      append(memory, slot, corrections + next(memory), memory.counts->corrections[next(memory)]);
+    } else if (wait == Wait::filter) {
+      append(memory, slot, estimates + next(memory), memory.counts->estimates[next(memory)]);
+    } else {
+      append(memory, slot, attempts, memory.counts->attempts);
+    }
+  }
+};
+
+}  // namespace manyfold

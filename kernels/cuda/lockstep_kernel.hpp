@@ -1,0 +1,37 @@
+#pragma once
+// The entry points of the lockstep tier's kernels: the model of the file included before, with one method.
+#include "kernel.hpp"
+#include "lockstep.hpp"
+
+// PRECISION: float64 or mixed, of namespace precision; BLOCK_SIZE: threads of a block.
+#define MANYFOLD_LOCKSTEP_KERNEL(METHOD, PRECISION, BLOCK_SIZE)                                                \
+  namespace manyfold {                                                                                         \
+  using DeviceSystem =                                                                                         \
+      BatchedSystem<typename precision::PRECISION::template Tiled<KernelConstraints<System<ModelOfFile>>, 1>>; \
+  using DeviceMethod = typename Phased<METHOD<DeviceSystem, typename precision::PRECISION::Real>>::type;       \
+  using DeviceLockstep = LockstepKernels<DeviceMethod>;                                                        \
+  }                                                                                                            \
+  extern "C" __global__ void manyfold_lockstep_layout(manyfold::DeviceLayout* layout) {                        \
+    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, true);                               \
+    layout->lockstep = manyfold::DeviceLockstep::layout();                                                     \
+  }                                                                                                            \
+  MANYFOLD_DEVICE_PREPARATION                                                                                  \
+  MANYFOLD_LOCKSTEP_ENTRY(initialize, initialize, BLOCK_SIZE)                                                  \
+  MANYFOLD_LOCKSTEP_ENTRY(start, start, BLOCK_SIZE)                                                            \
+  MANYFOLD_LOCKSTEP_ENTRY(jacobian, jacobian, BLOCK_SIZE)                                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(assemble, assemble, BLOCK_SIZE)                                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(finish, finish, BLOCK_SIZE)                                                          \
+  MANYFOLD_LOCKSTEP_ENTRY(permute_corrections, permute<true>, BLOCK_SIZE)                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(permute_estimates, permute<false>, BLOCK_SIZE)                                       \
+  MANYFOLD_LOCKSTEP_ENTRY(correct, correct, BLOCK_SIZE)                                                        \
+  MANYFOLD_LOCKSTEP_ENTRY(estimate, estimate, BLOCK_SIZE)                                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(attempt, attempt, BLOCK_SIZE)                                                        \
+  extern "C" __global__ void manyfold_lockstep_turn(const manyfold::LockstepMemory memory) {                   \
+    manyfold::DeviceLockstep::turn(memory);                                                                    \
+  }
+
+#define MANYFOLD_LOCKSTEP_ENTRY(NAME, FUNCTION, BLOCK_SIZE)                                                    \
+  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)                                                     \
+      manyfold_lockstep_##NAME(const manyfold::LockstepMemory memory, int size) {                              \
+    manyfold::DeviceLockstep::FUNCTION(memory, size, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x)); \
+  }

@@ -1,0 +1,159 @@
+#pragma once
+// `Collocation` where linear systems are solved for many instances at once.
+#include "phased.hpp"
+#include "radau.hpp"
+
+namespace manyfold {
+
+template <class Tableau, class System_, class Real_>
+class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
+  using Base = Collocation<Tableau, System_, Real_>;
+
+ public:
+  using Base::keeps;
+  using Base::n;
+  using Base::pairs;
+  using Base::reals;
+  using Base::s;
+  using System = System_;
+  using Real = Real_;
+  using Mask = MaskOf<Real>;
+  using Matrices = typename Base::Matrices;
+  using Workspace = typename Base::Workspace;
+  static_assert(lane_width<Real> == 1, "every instance waits for itself");
+
+  /// Begins the attempt of a step of length h: predicts and asks for the first corrections; if need be, for matrices.
+  MANYFOLD_INLINE void begin_attempt(const Mask& stale, const Mask& cautious, auto& state, const Real& h,
+                                     WorkCounters<Real>& work) {
+    h_ = h;
+    over_h_ = Real(1.0) / h;
+    cautious_ = cautious;
+    wants_factors_ = false;
+    this->matrices_.template renew<keeps>(Mask(true), stale, state, h, work, [&](const Mask& mask) {
+      this->matrices_.request_factors(over_h_);
+      wants_factors_ = true;
+      return mask;
+    });
+    result_.renewed = this->matrices_.renewed();
+    this->predict(state, h, w_);
+    newton_.begin(Mask(true), state.contraction);
+    first_correction_ = true;
+    put_stage_residuals(state);
+  }
+
+  /// Must matrices be factorised before the first corrections?
+  MANYFOLD_INLINE bool wants_factors() const { return wants_factors_; }
+
+  /// Goes on with the corrections.
+  MANYFOLD_INLINE Wait take_corrections(auto& state, const NewtonControl& control, WorkCounters<Real>& work) {
+    if (first_correction_) {
+      first_correction_ = false;
+      this->matrices_.set_singular(any_singular());
+      if (this->matrices_.singular()) {
+        result_ = {Mask(false), Mask(true), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0), result_.renewed};
+        return Wait::nothing;
+      }
+    }
+    Real dw[s][n];
+    this->for_each_system(dw, [](const auto& factors, auto& x) { factors.get(x); });
+    newton_.judge(control, this->correct(newton_.iterating(), state.weight, dw, w_));
+    if (newton_.iterating()) {
+      put_stage_residuals(state);
+      return Wait::corrections;
+    }
+    result_.singular = Mask(false);
+    result_.error = Real(0.0);
+    this->report(newton_.end(Mask(true), state.contraction), Mask(true), result_, work);
+    if (!result_.converged) return Wait::nothing;
+    put_error_residual(state, state.y);
+    return Wait::filter;
+  }
+
+  /// Goes on with the filtered residual: (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
+  MANYFOLD_INLINE Wait take_estimate(auto& state, WorkCounters<Real>& work) {
+    Real error[n];
+    this->filter(error, [](const auto& factors, auto& x) { factors.get(x); });
+    result_.error = weighted_norm(error, state.weight);
+    count_work<Real>(work.residuals, Mask(true), Real(1.0));
+    count_work<Real>(work.solves, Mask(true), Real(1.0));
+    if (!cautious_ || result_.error < Real(1.0)) return Wait::nothing;
+    cautious_ = Mask(false);
+    Real shifted[n];
+    for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - error[k];
+    put_error_residual(state, shifted);
+    return Wait::filter;
+  }
+
+  /// The attempt, once it waits for nothing.
+  MANYFOLD_INLINE const StepAttempt<Real>& result() const { return result_; }
+
+  // What happens to the matrices in a workspace, by threads that share the work.
+
+  static constexpr int jacobian_shares = Matrices::shares();
+  static MANYFOLD_INLINE void evaluate_jacobian(Workspace& workspace, int share) {
+    Matrices::evaluate_recorded(workspace.matrices, share);
+  }
+  /// Row i of every iteration matrix.
+  static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i) {
+    Matrices matrices;
+    matrices.use(workspace.matrices, {});
+    const Real over_h = workspace.matrices.shift;
+    if constexpr (reals == 1) {
+      const Real shift = Real(Tableau::gamma) * over_h;
+      Base::RealFactors::assemble_row(workspace.real, i,
+                                      [&](int k) { return matrices.template shifted<Real>(k, shift); });
+    }
+    if constexpr (pairs > 0) {
+      static_for<pairs>([&](auto pair) {
+        constexpr double alpha = Tableau::alpha[pair];
+        constexpr double beta = Tableau::beta[pair];
+        const Complex<Real> shift{Real(alpha) * over_h, Real(beta) * over_h};
+        Base::ComplexFactors::assemble_row(workspace.complex[pair], i,
+                                           [&](int k) { return matrices.template shifted<Complex<Real>>(k, shift); });
+      });
+    }
+  }
+  /// Calls visit(number, lu) for every matrix, the real one first.
+  static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
+    if constexpr (reals == 1) visit(Constant<0>{}, workspace.real);
+    static_for<pairs>([&](auto pair) { visit(Constant<reals + pair.value>{}, workspace.complex[pair]); });
+  }
+  static MANYFOLD_INLINE void forget_request(Workspace& workspace) { workspace.matrices.outdated = 0; }
+
+ private:
+  MANYFOLD_INLINE Mask any_singular() {
+    Mask singular(false);
+    if constexpr (reals == 1) singular = this->real_factors_.singular();
+    static_for<pairs>([&](auto pair) { singular = singular | this->complex_factors_[pair].singular(); });
+    return singular;
+  }
+  MANYFOLD_INLINE void put_stage_residuals(const auto& state) {
+    Real right[s][n];
+    this->stage_residuals(state, h_, over_h_, right);
+    this->for_each_system(right, [](auto& factors, const auto& b) { factors.put(b); });
+  }
+  MANYFOLD_INLINE void put_error_residual(const auto& state, const Real (&y)[n]) {
+    Real v[n];
+    Real error[n];
+    this->error_slope(over_h_, v);
+    this->error_residual(state, y, v, error);
+    this->filter(error, [](auto& factors, const auto& b) { factors.put(b); });
+  }
+
+  // Of the attempt on its way.
+  Real h_;
+  Real over_h_;
+  Mask cautious_;  ///< the error estimate may still be filtered twice
+  bool wants_factors_;
+  bool first_correction_;  ///< is what the factors are good for still to be found out?
+  NewtonIteration<Real> newton_;
+  Real w_[s][n];
+  StepAttempt<Real> result_;
+};
+
+template <class Tableau, class System, class Real>
+struct Phased<Collocation<Tableau, System, Real>> {
+  using type = PhasedCollocation<Tableau, System, Real>;
+};
+
+}  // namespace manyfold

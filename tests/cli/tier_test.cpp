@@ -1,0 +1,85 @@
+// Which tier integrates, and why, for kernels and devices of all kinds.
+#include <gtest/gtest.h>
+
+#include "host/cli/common.hpp"
+
+namespace manyfold::cli {
+namespace {
+
+/// A device with or without what the lockstep tier needs.
+class Devices : public DeviceBackend {
+ public:
+  explicit Devices(std::string missing = "") : missing_(std::move(missing)) {}
+  const std::vector<DeviceDescription>& devices() const override { return devices_; }
+  const std::string& unavailable() const override { return none_; }
+  const std::string& lockstep_unavailable() const override { return missing_; }
+  std::string compiler() const override { return ""; }
+  std::vector<std::string> architectures() const override { return {}; }
+  DeviceCode compile(const DeviceSource&, const std::string&) const override { return {}; }
+  std::unique_ptr<DeviceProgram> load(const DeviceSource&, const DeviceDemand&) const override { return nullptr; }
+
+ private:
+  std::vector<DeviceDescription> devices_;
+  std::string none_;
+  std::string missing_;
+};
+
+/// A kernel for `n` variables whose factorisation takes `work` operations.
+struct Problem {
+  Problem(std::size_t n, long work) {
+    kernel.factor_work = work;
+    loaded.kernel = &kernel;
+    loaded.model.variables.resize(n);
+  }
+  Kernel kernel{};
+  LoadedKernel loaded;
+};
+
+const Devices with_cublas;
+const Devices without_cublas("no cuBLAS: it is not there");
+
+ChosenTier choose(const Problem& problem, const std::string& tier = "auto", const std::string& method = "radau5",
+                  const DeviceBackend* devices = &with_cublas) {
+  SolverOptions options;
+  options.tier = tier;
+  return choose_tier(options, method, {devices != nullptr ? "cuda" : "cpu", "", devices}, problem.loaded);
+}
+
+long full(long n) {
+  return n * n * n / 3;
+}
+
+TEST(Tier, IsLockstepForFullMatricesOfManyVariables) {
+  const ChosenTier chosen = choose(Problem(33, full(33)));
+  EXPECT_EQ(chosen.tier, Tier::lockstep);
+  EXPECT_EQ(chosen.reason, "33 variables in full matrices");
+  EXPECT_EQ(choose(Problem(100, full(100)), "auto", "auto").tier, Tier::lockstep);
+}
+
+TEST(Tier, IsFusedForFewVariablesAndForSparseMatrices) {
+  EXPECT_EQ(choose(Problem(32, full(32))).reason, "32 variables are few");
+  EXPECT_EQ(choose(Problem(32, full(32))).tier, Tier::fused);
+  EXPECT_EQ(choose(Problem(200, 1500)).reason, "the matrices are sparse");
+  EXPECT_EQ(choose(Problem(200, 1500)).tier, Tier::fused);
+}
+
+TEST(Tier, IsFusedWhereTheLockstepTierCannotBe) {
+  const Problem large(40, full(40));
+  EXPECT_EQ(choose(large, "auto", "rodas4").reason, "the lockstep tier does not have method 'rodas4'");
+  EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).reason, "no cuBLAS: it is not there");
+  EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier, Tier::fused);
+  EXPECT_EQ(choose(large, "auto", "radau5", nullptr).tier, Tier::fused) << "on the processor";
+}
+
+TEST(Tier, CanBeForced) {
+  EXPECT_EQ(lockstep_methods().size(), 17U);
+  EXPECT_EQ(choose(Problem(40, full(40)), "fused").tier, Tier::fused);
+  for (const char* method :
+       {"radau1", "radau3", "radau5", "radau9", "radau13", "lobatto2", "lobatto4", "lobatto6", "backward_euler",
+        "sdirk2", "sdirk3", "sdirk4", "trbdf2", "kvaerno43", "kvaerno54", "esdirk43", "esdirk54"}) {
+    EXPECT_EQ(choose(Problem(3, 12), "lockstep", method).tier, Tier::lockstep);
+  }
+}
+
+}  // namespace
+}  // namespace manyfold::cli

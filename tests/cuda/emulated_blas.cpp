@@ -1,0 +1,130 @@
+// The routines of cuBLAS that the lockstep tier calls, on the processor and in the streams of the emulated driver: LU
+// with partial pivoting and triangular solves, as LAPACK and BLAS define them, matrix by matrix.
+//
+// MANYFOLD_EMULATED_FAILURE=blas makes factorisations fail.
+#include <cublas_v2.h>
+#include <cuda.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+/// Of the emulated driver: adds a task to a stream.
+void add_task(CUstream stream, std::function<void()> task);
+
+struct cublasContext {
+  CUstream stream = nullptr;
+};
+
+namespace {
+
+/// LAPACK's measure of a pivot.
+template <class Number>
+auto size_of(const Number& x) {
+  return std::abs(std::real(x)) + std::abs(std::imag(x));
+}
+
+/// xGETRF of a square matrix by columns; pivots count from one.
+template <class Number>
+int factorize(int n, Number* a, int stride, int* pivots) {
+  int info = 0;
+  for (int k = 0; k < n; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < n; ++i) {
+      if (size_of(a[k * stride + i]) > size_of(a[k * stride + pivot])) pivot = i;
+    }
+    pivots[k] = pivot + 1;
+    if (a[k * stride + pivot] == Number(0)) {
+      if (info == 0) info = k + 1;
+      continue;
+    }
+    for (int j = 0; j < n; ++j) std::swap(a[j * stride + k], a[j * stride + pivot]);
+    for (int i = k + 1; i < n; ++i) a[k * stride + i] /= a[k * stride + k];
+    for (int j = k + 1; j < n; ++j) {
+      for (int i = k + 1; i < n; ++i) a[j * stride + i] -= a[k * stride + i] * a[j * stride + k];
+    }
+  }
+  return info;
+}
+
+template <class Number>
+cublasStatus_t factorize_all(cublasHandle_t handle, int n, Number* const* matrices, int stride, int* pivots, int* info,
+                             int count) {
+  const char* wish = std::getenv("MANYFOLD_EMULATED_FAILURE");
+  if (wish != nullptr && std::string_view(wish) == "blas") return CUBLAS_STATUS_EXECUTION_FAILED;
+  add_task(handle->stream, [=] {
+    for (int k = 0; k < count; ++k) info[k] = factorize(n, matrices[k], stride, pivots + k * n);
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// xTRSM from the left, not transposed, with one right-hand side.
+template <class Number>
+void solve(bool lower, bool unit, int n, const Number* a, int stride, Number* b) {
+  for (int step = 0; step < n; ++step) {
+    const int k = lower ? step : n - 1 - step;
+    if (!unit) b[k] /= a[k * stride + k];
+    for (int i = lower ? k + 1 : 0; i < (lower ? n : k); ++i) b[i] -= a[k * stride + i] * b[k];
+  }
+}
+
+template <class Number>
+cublasStatus_t solve_all(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t triangle,
+                         cublasOperation_t operation, cublasDiagType_t diagonal, int n, int columns,
+                         const Number* const* matrices, int stride, Number* const* right, int count) {
+  if (side != CUBLAS_SIDE_LEFT || operation != CUBLAS_OP_N || columns != 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const bool lower = triangle == CUBLAS_FILL_MODE_LOWER;
+  const bool unit = diagonal == CUBLAS_DIAG_UNIT;
+  add_task(handle->stream, [=] {
+    for (int k = 0; k < count; ++k) solve(lower, unit, n, matrices[k], stride, right[k]);
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+const char* cublasGetStatusString(cublasStatus_t) {
+  return "the function failed to launch on the device";
+}
+cublasStatus_t cublasCreate(cublasHandle_t* handle) {
+  *handle = new cublasContext;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+#define FACTORIZE(NAME, NUMBER, LIBRARY_NUMBER)                                                                \
+  cublasStatus_t NAME(cublasHandle_t handle, int n, LIBRARY_NUMBER* const matrices[], int stride, int* pivots, \
+                      int* info, int count) {                                                                  \
+    return factorize_all(handle, n, reinterpret_cast<NUMBER* const*>(matrices), stride, pivots, info, count);  \
+  }
+#define SOLVE(NAME, NUMBER, LIBRARY_NUMBER)                                                       \
+  cublasStatus_t NAME(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t triangle,    \
+                      cublasOperation_t operation, cublasDiagType_t diagonal, int n, int columns, \
+                      const LIBRARY_NUMBER*, const LIBRARY_NUMBER* const matrices[], int stride,  \
+                      LIBRARY_NUMBER* const right[], int, int count) {                            \
+    return solve_all(handle, side, triangle, operation, diagonal, n, columns,                     \
+                     reinterpret_cast<const NUMBER* const*>(matrices), stride,                    \
+                     reinterpret_cast<NUMBER* const*>(right), count);                             \
+  }
+FACTORIZE(cublasDgetrfBatched, double, double)
+FACTORIZE(cublasSgetrfBatched, float, float)
+FACTORIZE(cublasZgetrfBatched, std::complex<double>, cuDoubleComplex)
+FACTORIZE(cublasCgetrfBatched, std::complex<float>, cuComplex)
+SOLVE(cublasDtrsmBatched, double, double)
+SOLVE(cublasStrsmBatched, float, float)
+SOLVE(cublasZtrsmBatched, std::complex<double>, cuDoubleComplex)
+SOLVE(cublasCtrsmBatched, std::complex<float>, cuComplex)
+}

@@ -33,6 +33,11 @@ struct DensePolynomial {
     return sum;
   }
 
+  /// For an end that has moved by `shift`: the begin of the step stays where it is.
+  MANYFOLD_INLINE void move_end(const Real (&shift)[n]) {
+    for (int i = 0; i < n; ++i) coefficient[0][i] += shift[i];
+  }
+
   /// Takes over what `other` has in the lanes of `lanes`.
   MANYFOLD_INLINE void copy(const MaskOf<Real>& lanes, const DensePolynomial& other) {
     h = select(lanes, other.h, h);

@@ -2,7 +2,7 @@
 // What the run-time side asks of a model: its description, and initial values that depend on parameters.
 #include <manyfold/description.hpp>
 
-#include "system.hpp"
+#include "projection.hpp"
 
 namespace manyfold {
 
@@ -81,6 +81,7 @@ void describe_model(ModelDescription& description) {
       description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
     }
   }
+  description.constraints = Manifold<System<Equations>>::count;
   if constexpr (requires { Equations::structural.name; }) {
     const Structural structural = Equations::structural;
     description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};

@@ -10,6 +10,15 @@ template <class Number, class Real>
 concept DualConstant = __is_constructible(Real, Number);
 
 template <class Real, int N>
+struct Dual;
+
+/// Duals of duals, for derivatives of derivatives, decide by the value too.
+template <class Real, int N>
+struct LaneTraits<Dual<Real, N>> {
+  using Mask = MaskOf<Real>;
+};
+
+template <class Real, int N>
 struct Dual {
   Real value;
   Real tangent[N];

@@ -156,11 +156,12 @@ class LaneDriver {
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
     };
     for (Mask lanes = pending(); any(lanes); lanes = pending()) {
+      const auto point = integrator_.point(lanes, output_time_);
       // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
       for_each_index<n>([&](auto i) {
         const int place = saved_.place[i];
         if (place < 0 || !leads(supply_.team())) return;
-        const Real value = integrator_.dense(i, output_time_);
+        const Real value = point(i);
         for (int lane = 0; lane < width; ++lane) {
           if (!Lanes::test(lanes, lane)) continue;
           assignment_[lane].values[next_time_[lane] * saved_.count + place] = Lanes::get(value, lane);

@@ -3,11 +3,12 @@
 // differential variables, and the others found with F(t, y, y') = 0. Given are their values, the problem that IDACalcIC
 // calls YA_YDP in Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), or what the model says: their
 // derivatives (Y_INIT), as for a start at rest, or any other choice. Damping by the natural monotonicity test,
-// Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. The values of systems of higher index are the model's,
-// and are examined.
+// Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. Of systems of higher index the differential variables
+// are the model's, or projected on the constraints; algebraic ones are found from hidden constraints.
 #include "error_norm.hpp"
 #include "linalg/factors.hpp"
 #include "linearisation.hpp"
+#include "multipliers.hpp"
 
 namespace manyfold {
 
@@ -42,7 +43,13 @@ class InitialConditions {
     static_for<n>([&](auto i) {
       if constexpr (!knows_derivative(i)) dy[i] = Real(0.0);
     });
+    if constexpr (at_start && System::starts_projected()) {
+      result.consistent = project<System, Distance::far>(active, t, y, p, tolerances).met | !active;
+    }
     if constexpr (System::highest_index() > 1) {
+      if constexpr (Manifold<System>::finds_multipliers) {
+        Multipliers<System, Real>::find(active, t, y, p, weight, tolerances.rtol);
+      }
       differentiate(t, y, dy, p);
     } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
       slide(active, t, span, y, dy, p, weight, result);
@@ -139,12 +146,13 @@ class InitialConditions {
   /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y. Pivots in the former are
   /// preferred.
   static constexpr Pattern<n> search_pattern(bool only_derivatives) {
+    constexpr Unknowns unknowns = find_unknowns();
     Pattern<n> result;
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < n; ++k) {
-        const int j = variable_of(k);
-        const bool entry = is_derivative(k) ? System::pattern_dy.contains(i, j)
-                                            : !only_derivatives && System::pattern_y.contains(i, j);
+        const int j = unknowns.variable[k];
+        const bool entry = unknowns.derivative[k] ? System::pattern_dy.contains(i, j)
+                                                  : !only_derivatives && System::pattern_y.contains(i, j);
         if (entry) result.insert(i, k);
       }
     }
@@ -297,7 +305,7 @@ class InitialConditions {
     euler_factors_.solve(drift);
     const Mask met = (weighted_norm(F, scaled) <= Real(1.0)) & (weighted_norm(drift, scaled) <= Real(1.0));
     result.singular = !solvable;
-    result.consistent = solvable & met;
+    result.consistent = result.consistent & solvable & met;
   }
 
   /// Corrections of variables in the error norm, those of derivatives relative to `slope`.

@@ -4,6 +4,7 @@
 
 #include "events.hpp"
 #include "initial_conditions.hpp"
+#include "projection.hpp"
 #include "step_control.hpp"
 
 namespace manyfold {
@@ -56,6 +57,7 @@ class Integrator {
   static constexpr int n = System::n;
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
+  static constexpr bool projects = manyfold::projects<System>();
 
   MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
                              const Team& team = {})
@@ -86,6 +88,14 @@ class Integrator {
     lanes.residual_norm = point.residual_norm;
     lanes.worst_equation = point.worst_equation;
     lanes.status = select(point.consistent, InitialReal(running), reason(point));
+    if constexpr (projects) {
+      // Where projection would move it at once, an instance starts from values that contradict the invariants.
+      const auto projected = project<System>(point.consistent, lanes.t, lanes.y, lanes.p, options.tolerances);
+      const auto off = point.consistent & !(projected.met & (projected.distance <= InitialReal(1.0)));
+      lanes.status =
+          select(off, InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)), lanes.status);
+      lanes.residual_norm = select(off, projected.violation, lanes.residual_norm);
+    }
     if constexpr (System::has_events) {
       const InitialReal forward = select(lanes.t_end < lanes.t, InitialReal(-1.0), InitialReal(1.0));
       lanes.events = event_start<Alone<System>>(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
@@ -199,11 +209,17 @@ class Integrator {
     const Mask fixed(options_.fixed_step > 0.0);
     Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
     const Mask rejected = lanes & attempt.converged & !accepted;
-    const Mask failed = lanes & !attempt.converged;
+    Mask failed = lanes & !attempt.converged;
 
     [[maybe_unused]] const Before before = this->before();
     method_.commit(accepted, state_, h);
     advance_time(accepted, last, target, h);
+    if constexpr (projects) {
+      const Mask missed = accepted & !project_end(accepted);
+      if (any(missed)) go_back(missed, begin, before);
+      accepted = accepted & !missed;
+      failed = failed | missed;
+    }
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
@@ -299,6 +315,22 @@ class Integrator {
     return state_.y[i] + state_.path.increment(i, (time - state_.t) / state_.path.h);
   }
 
+  /// Variables at a time of the last accepted step, as a function of their number; with projection, on the constraints
+  /// in the lanes of `lanes`.
+  MANYFOLD_INLINE auto point(const Mask& lanes, const Real& time) const {
+    if constexpr (projects) {
+      struct {
+        Real y[n];
+        MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
+      } result;
+      for (int i = 0; i < n; ++i) result.y[i] = dense(i, time);
+      project<System>(lanes, time, result.y, state_.p, options_.tolerances);
+      return result;
+    } else {
+      return [this, time](int i) { return dense(i, time); };
+    }
+  }
+
   MANYFOLD_INLINE Counters counters(int lane) const {
     const auto number = [lane](const CountOf<Real>& counter) {
       return static_cast<std::int64_t>(Lanes::get(counter, lane));
@@ -365,7 +397,7 @@ class Integrator {
   };
   MANYFOLD_INLINE Before before() const {
     Before result{};
-    if constexpr (System::has_events) {
+    if constexpr (System::has_events || projects) {
       for (int i = 0; i < n; ++i) {
         result.y[i] = state_.y[i];
         result.dy[i] = state_.dy[i];
@@ -384,6 +416,30 @@ class Integrator {
       put(state_.dy[i], before.dy[i]);
     }
     state_.path.copy(lanes, before.path);
+  }
+
+  /// Projects the end of the step in the lanes of `lanes`; returns those that are on the constraints then. The path
+  /// leads to the new end, and y' of a semi-explicit system is that of its equations there.
+  MANYFOLD_OUTLINE Mask project_end(const Mask& lanes) {
+    Real y[n];
+    for (int i = 0; i < n; ++i) y[i] = state_.y[i];
+    const Mask met = project<System>(lanes, state_.t, y, state_.p, options_.tolerances).met;
+    Real shift[n];
+    for (int i = 0; i < n; ++i) {
+      shift[i] = y[i] - state_.y[i];
+      state_.y[i] = y[i];
+    }
+    state_.path.move_end(shift);
+    if constexpr (System::semi_explicit) {
+      Real none[n];
+      Real F[n];
+      for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+      System::residual(state_.t, state_.y, none, state_.p, F);
+      static_for<n>([&](auto i) {
+        if constexpr (!System::algebraic(i)) state_.dy[i] = select(met, -F[i], state_.dy[i]);
+      });
+    }
+    return met;
   }
 
   /// Why no consistent conditions were found.

@@ -18,13 +18,13 @@
 
 namespace manyfold {
 
-// MANYFOLD_SINGLE: float32; MANYFOLD_MIXED: mixed precision.
+// MANYFOLD_SINGLE: float32; MANYFOLD_MIXED: mixed precision; MANYFOLD_PROJECTED: with projection.
 #if defined(MANYFOLD_MIXED)
 template <class Base>
-using KernelSystem = MixedSystem<Base>;
+using KernelSystem = MixedSystem<KernelConstraints<Base>>;
 #else
 template <class Base>
-using KernelSystem = Base;
+using KernelSystem = KernelConstraints<Base>;
 #endif
 
 #if defined(MANYFOLD_ONE_LANE)

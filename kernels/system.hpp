@@ -24,6 +24,8 @@ struct System {
   static constexpr int events_size = events > 0 ? events : 1;
   static constexpr int scheduled_times = model_check::schedule_count<Equations>();
   static constexpr int scheduled_size = scheduled_times > 0 ? scheduled_times : 1;
+  /// What the model states to vanish along every solution.
+  static constexpr int invariants = model_check::invariant_count<Equations>();
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
@@ -66,6 +68,9 @@ struct System {
       return false;
     }
   }
+
+  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
+  static constexpr int most_directions = 12;
 
  private:
   using Mark = Dependency<2 * n>;
@@ -165,7 +170,7 @@ struct System {
   }
   static constexpr bool gives_value(int i) {
     if (given(i) == Given::by_kind) return derivative_occurs(i);
-    return given(i) == Given::value || given(i) == Given::value_and_derivative;
+    return given(i) == Given::value || given(i) == Given::value_and_derivative || given(i) == Given::projected;
   }
   static constexpr bool gives_derivative(int i) {
     return given(i) == Given::derivative || given(i) == Given::value_and_derivative;
@@ -176,6 +181,12 @@ struct System {
       if (gives_value(i) != derivative_occurs(i) || gives_derivative(i)) return false;
     }
     return true;
+  }
+  static constexpr bool starts_projected() {
+    for (int i = 0; i < n; ++i) {
+      if (given(i) == Given::projected) return true;
+    }
+    return false;
   }
   static constexpr int count_given_derivatives() {
     int count = 0;
@@ -219,6 +230,12 @@ struct System {
       if constexpr (model_check::HasInitialDiscrete<Equations>) Equations::initial_discrete(y, p, d);
       for (int k = 0; k < discrete; ++k) p[first_discrete + k] = d[k];
     }
+  }
+
+  /// The first `invariants` of g.
+  template <class Time, class Number, class Real>
+  static MANYFOLD_INLINE void invariant(const Time& t, const Number (&y)[n], const Real (&p)[constants_size], auto& g) {
+    if constexpr (invariants > 0) Equations::invariant(t, y, p, g);
   }
 
   /// The event as the model declares it; `k` is a compile-time constant.
@@ -365,8 +382,8 @@ struct System {
   /// Evaluations of F that a Jacobian costs beyond those that its dual numbers stand for.
   static constexpr int residuals_of_jacobian() {
     if constexpr (jacobian_source != JacobianSource::finite_differences) return 0;
-    const int of_y = group_columns(pattern_y).count + 1;
-    return mass_form ? of_y : of_y + group_columns(pattern_dy).count + 1;
+    const int of_y = groups<true>.count + 1;
+    return mass_form ? of_y : of_y + groups<false>.count + 1;
   }
 
  private:
@@ -390,9 +407,6 @@ struct System {
       for (int k = 0; k < nonzeros_dy; ++k) M[k] = Real(1.0);
     }
   }
-
-  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
-  static constexpr int most_directions = 12;
 
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>

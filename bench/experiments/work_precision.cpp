@@ -210,7 +210,7 @@ class Problem {
       if constexpr (Form::semi_explicit) add<Dirka>();
     }
     for (const double target : targets) {
-      Line line{model.name, target, {}, automatic(target)};
+      Line line{model.name, target, {}, {}, automatic(target)};
       for (const auto& [method, points] : points_) {
         const auto point = cheapest(points, target);
         if (!point) continue;

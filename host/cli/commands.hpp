@@ -37,6 +37,7 @@ struct SolveArguments {
   std::string method = "auto";
   std::string backend = "auto";
   std::string precision = "float64";
+  bool projection = false;
   bool json = false;
   std::optional<std::string> csv;
 };

@@ -15,10 +15,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json model_json(const ModelDescription& model) {
-  Json result = {{"name", model.name},           {"description", model.description},
-                 {"time_unit", model.time_unit}, {"t_span", {model.t_begin, model.t_end}},
-                 {"variables", Json::array()},   {"parameters", Json::array()},
-                 {"events", Json::array()},      {"discrete", Json::array()}};
+  Json result = {{"name", model.name},
+                 {"description", model.description},
+                 {"time_unit", model.time_unit},
+                 {"t_span", {model.t_begin, model.t_end}},
+                 {"variables", Json::array()},
+                 {"parameters", Json::array()},
+                 {"events", Json::array()},
+                 {"discrete", Json::array()},
+                 {"constraints", model.constraints}};
   for (const VariableDescription& variable : model.variables) {
     result["variables"].push_back({{"name", variable.name},
                                    {"unit", variable.unit},
@@ -117,6 +122,9 @@ int describe(const std::string& name, bool json) {
   for (const VariableDescription& number : model.discrete) {
     std::cout << fmt::format("  {:<22} {:>12.6g} {} {}\n", number.name, number.initial, number.unit,
                              number.description);
+  }
+  if (model.constraints > 0) {
+    std::cout << fmt::format("\n{} constraints and invariants that projection keeps\n", model.constraints);
   }
   if (!model.structural.name.empty()) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,

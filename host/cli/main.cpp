@@ -58,8 +58,9 @@ int main(int argc, char** argv) {
   solve->add_option("--set", solve_arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
   solve->add_option("--initial", solve_arguments.initial, "Initial value: NAME=VALUE")->allow_extra_args(false);
   solve
-      ->add_option("--initial-conditions", solve_arguments.initial_conditions,
-                   "What is given at the start: steady_state, or names of variables and derivatives: x,der(y)")
+      ->add_option(
+          "--initial-conditions", solve_arguments.initial_conditions,
+          "What is given at the start: steady_state, projected, or names of variables and derivatives: x,der(y)")
       ->delimiter(',')
       ->allow_extra_args(false);
   solve->add_option("--t-end", solve_arguments.t_end, "End time; default: the model's");
@@ -69,6 +70,8 @@ int main(int argc, char** argv) {
   solve->add_option("--method", solve_arguments.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", solve_arguments.backend, "auto, cpu or cuda")->capture_default_str();
   solve->add_option("--precision", solve_arguments.precision, "float64 | float32 | mixed")->capture_default_str();
+  solve->add_flag("--projection", solve_arguments.projection,
+                  "Project every step on the model's constraints and invariants");
   solve->add_option("--jacobian", solve_arguments.jacobian, "automatic | dual_numbers | finite_differences")
       ->capture_default_str();
   solve

@@ -101,6 +101,7 @@ int run(const RunArguments& arguments) {
   request.method = sweep.options.method;
   request.precision = sweep.options.precision;
   request.rtol = sweep.options.rtol;
+  request.projection = sweep.options.projection;
   request.jacobian = sweep.options.jacobian;
   request.jacobian_reuse = sweep.options.jacobian_reuse;
   LoadedKernel loaded = load_as_asked(

@@ -77,6 +77,7 @@ int solve(const SolveArguments& arguments) {
   SolverOptions options;
   options.backend = arguments.backend;
   options.precision = arguments.precision;
+  options.projection = arguments.projection;
   options.threads = 1;
   options.rtol = arguments.rtol;
   if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
@@ -93,6 +94,7 @@ int solve(const SolveArguments& arguments) {
   request.method = arguments.method;
   request.precision = arguments.precision;
   request.rtol = arguments.rtol;
+  request.projection = arguments.projection;
   request.jacobian = arguments.jacobian;
   request.jacobian_reuse = arguments.jacobian_reuse;
   const auto structural_value = [&](const std::string& name) -> std::optional<long> {

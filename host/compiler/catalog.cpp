@@ -25,6 +25,7 @@
 #include "problems/rlc_index1/rlc_index1.hpp"
 #include "problems/rlc_index2/rlc_index2.hpp"
 #include "problems/robertson/robertson.hpp"
+#include "problems/slider_crank/slider_crank.hpp"
 #include "problems/stick_slip/stick_slip.hpp"
 #include "problems/thermostat/thermostat.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
@@ -62,7 +63,7 @@ const std::vector<ModelDescription>& builtin_models() {
       describe_all<Robertson, TransistorAmplifier, Das1, Pendulum, RlcIndex0, RlcIndex1, BouncingBall,
                    BouncingBallTrack, BouncingBallTrackIndex2, Das2, Thermostat, OverflowTank, StickSlip, Rectifier,
                    VanDerPol, Diffusion<structural_value(40)>, PendulumIndex2, PendulumIndex3, PendulumGgl, RlcIndex2,
-                   Cstr>();
+                   Cstr, SliderCrank>();
   return models;
 }
 

@@ -293,6 +293,7 @@ std::string kernel_unit(const KernelRequest& request, const ModelSource& source,
   };
   choose("MANYFOLD_JACOBIAN", request.jacobian, jacobian_sources);
   choose("MANYFOLD_JACOBIAN_REUSE", request.jacobian_reuse, jacobian_reuses);
+  if (request.projection) choices += "#define MANYFOLD_PROJECTED\n";
   if (!request.given.empty()) choices += fmt::format("#define MANYFOLD_GIVEN {}\n", fmt::join(request.given, ", "));
   return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n", choices,
                      source.file.string(), header, entry_point);
@@ -380,15 +381,22 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const std::string flags =
       fmt::format("{} {}{}{}", build::kernel_flags, instruction_set_flags(instruction_set),
                   instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "", precision_flag(request.precision));
-  if (source.builtin && request.structural_value) {
+  if (source.builtin) {
     const auto& models = builtin_models();
     const auto model =
         std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == request.model; });
-    check_structural_value(request.model, model->structural, *request.structural_value);
+    if (request.structural_value) check_structural_value(request.model, model->structural, *request.structural_value);
+    if (request.projection && model->constraints == 0) {
+      throw UsageError(
+          fmt::format("projection: model '{}' has nothing to project on: it needs constraints of index 2 or 3, or "
+                      "invariants",
+                      request.model));
+    }
   }
 
-  const bool as_built = !request.structural_value && request.given.empty() && request.precision == "float64" &&
-                        request.jacobian == "automatic" && request.jacobian_reuse == "automatic";
+  const bool as_built = !request.structural_value && request.given.empty() && !request.projection &&
+                        request.precision == "float64" && request.jacobian == "automatic" &&
+                        request.jacobian_reuse == "automatic";
   if (source.builtin && as_built) {
     const std::string name = fmt::format("{}-{}-{}.so", request.model, method.name, instruction_set);
     for (const fs::path& folder :
@@ -419,8 +427,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   fs::create_directories(cache, error);
   if (error) throw UsageError(fmt::format("cannot create the kernel cache '{}': {}", cache.string(), error.message()));
   if (announce) {
-    announce(fmt::format("compiling {} with {} in {} for {} ...", request.model, method.name, request.precision,
-                         instruction_set));
+    announce(fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
+                         request.projection ? " and projection" : "", request.precision, instruction_set));
   }
   const auto start = std::chrono::steady_clock::now();
   // Under a name of this process, then renamed: two runs may compile the same kernel at once.

@@ -28,6 +28,7 @@ struct KernelRequest {
   std::vector<int> given = {};               ///< numbers of `Given`, one per variable; empty: as the model says
   std::string jacobian = "automatic";        ///< one of `jacobian_sources`
   std::string jacobian_reuse = "automatic";  ///< one of `jacobian_reuses`
+  bool projection = false;                   ///< on the model's constraints
   double rtol = 1e-6;                        ///< for "auto": the tolerance that the method is to suit
 };
 
@@ -42,8 +43,8 @@ struct LoadedKernel {
 
 /// Loads the kernel, compiling it if it is not there yet. `announce` is called with one line before a
 /// compilation. Throws UsageError for an unknown model or method, a value of the structural parameter outside its
-/// range, a model file that cannot be read or does not compile (the compiler's words about the user's file are in the
-/// message), and where no compiler is found.
+/// range, projection of a model without constraints, a model file that cannot be read or does not compile (the
+/// compiler's words about the user's file are in the message), and where no compiler is found.
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
 
 /// The text of the kernel for a device, for the backend to compile. Throws UsageError for an unknown model or method

@@ -12,13 +12,26 @@
 namespace manyfold {
 
 std::vector<int> given_at_start(const ModelDescription& model, const std::vector<std::string>& names) {
+  if (names == std::vector<std::string>{"projected"}) {
+    if (model.constraints == 0) {
+      throw UsageError(
+          fmt::format("initial_conditions: model \"{}\" has nothing to project on: it needs constraints of "
+                      "index 2 or 3, or invariants",
+                      model.name));
+    }
+    std::vector<int> given;
+    for (const VariableDescription& variable : model.variables) {
+      given.push_back(static_cast<int>(variable.algebraic ? Given::by_kind : Given::projected));
+    }
+    return given;
+  }
   std::vector<std::string> differential;
-  std::vector<std::string> known = {"steady_state"};
+  std::vector<std::string> known = {"steady_state", "projected"};
   for (const VariableDescription& variable : model.variables) {
     if (variable.index > 1) {
       throw UsageError(
           fmt::format("initial_conditions: model \"{}\" has variables of index {}: what is given of it are its values, "
-                      "which must satisfy its constraints",
+                      "which must satisfy its constraints or be \"projected\" on them",
                       model.name, variable.index));
     }
     known.push_back(variable.name);

@@ -28,7 +28,7 @@ struct ResultFileSettings {
   std::array<bool, 2> sampled_times = {false, false};
   bool trajectories = true;  ///< false: statistics only
   std::vector<StatisticRequest> statistics;
-  SolverOptions options;   ///< attributes method, rtol, atol, precision
+  SolverOptions options;   ///< attributes method, rtol, atol, precision, projection
   std::string sweep_file;  ///< its text
   std::uint64_t seed = 0;
   std::string sampler;

@@ -261,7 +261,7 @@ class Reader {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "tier", "threads", "max_steps", "first_step",
                 "max_step", "device_memory", "device_tile", "device_block", "event_log", "initial_conditions",
-                "jacobian", "jacobian_reuse"});
+                "jacobian", "jacobian_reuse", "projection"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -301,6 +301,11 @@ class Reader {
                                   "the occupancy)",
                                   options.device_block));
       }
+    }
+    if (const toml::node* node = table.get("projection")) {
+      const auto value = node->value_exact<bool>();
+      if (!value) wrong(*node, "projection", "true or false");
+      options.projection = value.value_or(false);
     }
     if (const toml::node* node = table.get("max_steps")) {
       options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);
@@ -344,10 +349,12 @@ class Reader {
 
   void read_initial_conditions(const toml::node& node) {
     sweep_.initial_conditions_position = position_of(node);
-    if (node.value_exact<std::string>() == "steady_state") {
-      sweep_.options.initial_conditions = {"steady_state"};
+    const auto word = node.value_exact<std::string>();
+    if (word == "steady_state" || word == "projected") {
+      sweep_.options.initial_conditions = {*word};
     } else if (!node.is_array()) {
-      wrong(node, "initial_conditions", "\"steady_state\", or a list of variables and derivatives, der(variable)");
+      wrong(node, "initial_conditions",
+            "\"steady_state\", \"projected\", or a list of variables and derivatives, der(variable)");
     } else {
       for (const auto& [name, position] : texts(node, "initial_conditions", false)) {
         sweep_.options.initial_conditions.push_back(name);

@@ -49,6 +49,7 @@ struct ModelDescription {
   std::vector<ParameterDescription> parameters;
   std::vector<EventDescription> events;
   std::vector<VariableDescription> discrete;  ///< numbers that change at events only
+  int constraints = 0;                        ///< that projection can keep: those of higher index, invariants
   StructuralParameter structural;
   double t_begin = 0.0;  ///< default time span
   double t_end = 1.0;

@@ -42,7 +42,8 @@ struct EnsembleResult {
   }
 };
 
-template <Model Equations, template <class, class> class Method = Radau5>
+/// With ProjectedSystem as `Wrap`, every step is projected on the constraints and invariants of the model.
+template <Model Equations, template <class, class> class Method = Radau5, template <class> class Wrap = KernelSystem>
 class Ensemble {
  public:
   /// `instances` > 0 instances with the model's default parameters, initial values and time span.
@@ -83,10 +84,15 @@ class Ensemble {
   }
 
   /// Integrates all instances and saves all variables at `times` (in the order of integration; empty: at the end).
-  /// Throws UsageError for tolerances that are not positive or of the wrong number.
+  /// Throws UsageError for tolerances that are not positive or of the wrong number, and for `projection` in an ensemble
+  /// that is not compiled for it.
   EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
     if (!(options.rtol > 0.0)) {
       throw UsageError("Ensemble: rtol is " + std::to_string(options.rtol) + ", needs to be positive");
+    }
+    if (options.projection && !projects<Wrap<System<Equations>>>()) {
+      throw UsageError(
+          "Ensemble: projection is asked for, but not compiled in: needs Ensemble<Model, Method, ProjectedSystem>");
     }
     if (!options.initial_conditions.empty()) {
       throw UsageError("Ensemble: initial_conditions are a part of the model here: set Variable::given");
@@ -105,7 +111,7 @@ class Ensemble {
     result.variable_count = static_cast<int>(model_.variables.size());
 
     EnsembleRun run;
-    run.kernel = &kernel<Equations, Method>();
+    run.kernel = &kernel<Equations, Method, KernelLane, Wrap>();
     run.parameter_count = static_cast<int>(model_.parameters.size());
     run.variable_count = result.variable_count;
     run.given_derivatives = static_cast<int>(model_.given_derivatives.size());

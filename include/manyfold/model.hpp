@@ -30,6 +30,10 @@
 //   equations                    names of the equations, one each, for messages: `const char* equations[]`
 //   singular_mass_matrix = true  when algebraic relations hide in combinations of rows, as in circuits with capacitors
 //                                between nodes, so that no single variable is algebraic
+//   invariants                   how many functions of t, y, p the model knows that vanish along every solution, and
+//   invariant(t, y, p, g)        those: g[i], i < invariants. Projection keeps them, beside the constraints of
+//   equations
+//                                of index 2 and 3, which it finds itself
 //   description, time_unit, structural
 // Events, all optional, see docs/events.md
 //   events                       named changes: where a root function crosses zero, or at scheduled times
@@ -69,6 +73,7 @@ enum class Given {
   derivative = 2,
   value_and_derivative = 3,
   nothing = 4,
+  projected = 5,  ///< values of differential variables, moved to where they meet constraints and invariants
 };
 
 /// A variable, or `count` variables called name1 ... nameN that share a description.
@@ -197,6 +202,15 @@ constexpr int derived_count() {
 }
 
 template <class Model>
+constexpr int invariant_count() {
+  if constexpr (requires { Model::invariants; }) {
+    return Model::invariants;
+  } else {
+    return 0;
+  }
+}
+
+template <class Model>
 concept HasEquationNames = requires {
   Model::equations[0][0];
 }
@@ -308,6 +322,13 @@ concept HasInitial = requires(const Array<double, np>& p, Array<double, n>& y) {
   Model::initial(p, y);
 };
 
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(),
+          int count = invariant_count<Model>()>
+concept HasInvariant = requires(double t, const Array<double, n>& y, const Array<double, np>& p,
+                                Array<double, count>& g) {
+  Model::invariant(t, y, p, g);
+};
+
 // What writes through its arguments takes arrays of the sizes that it gets from the integrator.
 template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(), int ne = event_count<Model>()>
 concept HasRoot = requires(double t, const Array<double, n>& y, const Array<double, np>& p, Array<double, ne>& g) {
@@ -361,6 +382,10 @@ struct Check {
   static_assert(
       derived_count<Model>() == 0 || requires(Array<double, constant_count<Model>()> & p) { Model::derive(p); },
       "manyfold: `derived` needs static constexpr void derive(auto& p), which fills p[number of parameters] and on");
+  static_assert(
+      (invariant_count<Model>() > 0) == HasInvariant<Model>,
+      "manyfold: invariants come as static constexpr int invariants = their number; and static constexpr void "
+      "invariant(const auto& t, const auto& y, const auto& p, auto& g), which fills g[0] ... g[invariants - 1]");
   static_assert(
       !requires { Model::equations; } || HasEquationNames<Model>,
       "manyfold: equations must be an array with one name for each variable: static constexpr const char* equations[] "

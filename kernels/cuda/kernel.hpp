@@ -100,8 +100,9 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
 // FORCED; TILE: threads of an instance, 0 for as many as suit it.
 #define MANYFOLD_DEVICE_KERNEL(METHOD, PRECISION, BLOCK_SIZE, FORCED, TILE)                                         \
   namespace manyfold {                                                                                              \
-  using DeviceMethod = METHOD<typename precision::PRECISION::template Tiled<System<ModelOfFile>, TILE>,             \
-                              typename precision::PRECISION::Real>;                                                 \
+  using DeviceMethod =                                                                                              \
+      METHOD<typename precision::PRECISION::template Tiled<KernelConstraints<System<ModelOfFile>>, TILE>,           \
+             typename precision::PRECISION::Real>;                                                                  \
   }                                                                                                                 \
   extern "C" __global__ void manyfold_layout(manyfold::DeviceLayout* layout) {                                      \
     *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, FORCED);                                  \

@@ -4,29 +4,30 @@
 #include "lockstep.hpp"
 
 // PRECISION: float64 or mixed, of namespace precision; BLOCK_SIZE: threads of a block.
-#define MANYFOLD_LOCKSTEP_KERNEL(METHOD, PRECISION, BLOCK_SIZE)                                              \
-  namespace manyfold {                                                                                       \
-  using DeviceSystem = BatchedSystem<typename precision::PRECISION::template Tiled<System<ModelOfFile>, 1>>; \
-  using DeviceMethod = typename Phased<METHOD<DeviceSystem, typename precision::PRECISION::Real>>::type;     \
-  using DeviceLockstep = LockstepKernels<DeviceMethod>;                                                      \
-  }                                                                                                          \
-  extern "C" __global__ void manyfold_lockstep_layout(manyfold::DeviceLayout* layout) {                      \
-    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, true);                             \
-    layout->lockstep = manyfold::DeviceLockstep::layout();                                                   \
-  }                                                                                                          \
-  MANYFOLD_DEVICE_PREPARATION                                                                                \
-  MANYFOLD_LOCKSTEP_ENTRY(initialize, initialize, BLOCK_SIZE)                                                \
-  MANYFOLD_LOCKSTEP_ENTRY(start, start, BLOCK_SIZE)                                                          \
-  MANYFOLD_LOCKSTEP_ENTRY(jacobian, jacobian, BLOCK_SIZE)                                                    \
-  MANYFOLD_LOCKSTEP_ENTRY(assemble, assemble, BLOCK_SIZE)                                                    \
-  MANYFOLD_LOCKSTEP_ENTRY(finish, finish, BLOCK_SIZE)                                                        \
-  MANYFOLD_LOCKSTEP_ENTRY(permute_corrections, permute<true>, BLOCK_SIZE)                                    \
-  MANYFOLD_LOCKSTEP_ENTRY(permute_estimates, permute<false>, BLOCK_SIZE)                                     \
-  MANYFOLD_LOCKSTEP_ENTRY(correct, correct, BLOCK_SIZE)                                                      \
-  MANYFOLD_LOCKSTEP_ENTRY(estimate, estimate, BLOCK_SIZE)                                                    \
-  MANYFOLD_LOCKSTEP_ENTRY(attempt, attempt, BLOCK_SIZE)                                                      \
-  extern "C" __global__ void manyfold_lockstep_turn(const manyfold::LockstepMemory memory) {                 \
-    manyfold::DeviceLockstep::turn(memory);                                                                  \
+#define MANYFOLD_LOCKSTEP_KERNEL(METHOD, PRECISION, BLOCK_SIZE)                                                \
+  namespace manyfold {                                                                                         \
+  using DeviceSystem =                                                                                         \
+      BatchedSystem<typename precision::PRECISION::template Tiled<KernelConstraints<System<ModelOfFile>>, 1>>; \
+  using DeviceMethod = typename Phased<METHOD<DeviceSystem, typename precision::PRECISION::Real>>::type;       \
+  using DeviceLockstep = LockstepKernels<DeviceMethod>;                                                        \
+  }                                                                                                            \
+  extern "C" __global__ void manyfold_lockstep_layout(manyfold::DeviceLayout* layout) {                        \
+    *layout = manyfold::device_layout<manyfold::DeviceMethod>(BLOCK_SIZE, true);                               \
+    layout->lockstep = manyfold::DeviceLockstep::layout();                                                     \
+  }                                                                                                            \
+  MANYFOLD_DEVICE_PREPARATION                                                                                  \
+  MANYFOLD_LOCKSTEP_ENTRY(initialize, initialize, BLOCK_SIZE)                                                  \
+  MANYFOLD_LOCKSTEP_ENTRY(start, start, BLOCK_SIZE)                                                            \
+  MANYFOLD_LOCKSTEP_ENTRY(jacobian, jacobian, BLOCK_SIZE)                                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(assemble, assemble, BLOCK_SIZE)                                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(finish, finish, BLOCK_SIZE)                                                          \
+  MANYFOLD_LOCKSTEP_ENTRY(permute_corrections, permute<true>, BLOCK_SIZE)                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(permute_estimates, permute<false>, BLOCK_SIZE)                                       \
+  MANYFOLD_LOCKSTEP_ENTRY(correct, correct, BLOCK_SIZE)                                                        \
+  MANYFOLD_LOCKSTEP_ENTRY(estimate, estimate, BLOCK_SIZE)                                                      \
+  MANYFOLD_LOCKSTEP_ENTRY(attempt, attempt, BLOCK_SIZE)                                                        \
+  extern "C" __global__ void manyfold_lockstep_turn(const manyfold::LockstepMemory memory) {                   \
+    manyfold::DeviceLockstep::turn(memory);                                                                    \
   }
 
 #define MANYFOLD_LOCKSTEP_ENTRY(NAME, FUNCTION, BLOCK_SIZE)                                                    \

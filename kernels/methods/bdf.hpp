@@ -48,6 +48,14 @@ struct BackwardDifferences {
     }
   }
 
+  /// For a y_n that has moved by `shift`, before the order of the next step is chosen.
+  MANYFOLD_INLINE void move_end(const Real (&shift)[n]) {
+    for (int i = 0; i < most; ++i) {
+      const Mask used = Real(static_cast<double>(i)) <= order;
+      for (int j = 0; j < n; ++j) phi[i][j] += select(used, shift[j], Real(0.0));
+    }
+  }
+
   /// Takes over what `other` has in the lanes of `lanes`.
   MANYFOLD_INLINE void copy(const Mask& lanes, const BackwardDifferences& other) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
@@ -274,7 +282,7 @@ class Bdf {
     const Real term_lowest = (k - Real(1.0)) * error_lowest_;
     const Real term_higher = (k + Real(2.0)) * error_higher_;
     const Mask lower =
-        !first_order & (select(k > Real(2.0), max(term_lower, term_lowest), Real(2.0) * term_lower) <= term);
+        (select(k > Real(2.0), max(term_lower, term_lowest), Real(2.0) * term_lower) <= term) & !first_order;
 
     // After a step: in the first ones the order rises and the step doubles.
     const Mask at_most = k == Real(most);

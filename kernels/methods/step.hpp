@@ -11,6 +11,7 @@ namespace manyfold {
 ///   h                      length of the last step
 ///   start(lanes, h, y')    before the first step, of length h
 ///   copy(lanes, other)     what `other` has
+///   move_end(shift)        after y was moved by `shift`: the past stays as it was
 ///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i; slope and curvature with
 ///   respect to u
 template <class System, class Real, class Path_>
@@ -34,11 +35,11 @@ struct StepAttempt {
   MaskOf<Real> converged;  ///< Newton's method solved the stage equations
   MaskOf<Real> singular;   ///< the iteration matrix could not be factorised
   MaskOf<Real> finite;     ///< no residual was infinite or not a number
-  MaskOf<Real> renewed;    ///< the Jacobian was evaluated; of methods that keep it
   Real error;              ///< norm of the local error estimate; the step is good if it is below one
   Real rate;               ///< contraction of Newton's method, for the decision to keep the Jacobian
   Real last_rate;          ///< of the last two iterations, for the choice of the order; 0 after one iteration
   Real iterations;         ///< Newton iterations of the slowest stage, for the choice of the next step
+  MaskOf<Real> renewed = MaskOf<Real>(true);  ///< the Jacobian was evaluated; of methods that keep it
 };
 
 /// Work of the lanes.

@@ -78,6 +78,7 @@ class VariableRadau {
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result{Mask(false), Mask(false), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
+    result.renewed = Mask(false);
     for_each_order([&]<class Method>(Method& method, double level) {
       const Mask lanes = live & (state.path.level == Real(level));
       if (!any(lanes)) return;
@@ -87,6 +88,7 @@ class VariableRadau {
       result.converged = result.converged | (lanes & step.converged);
       result.singular = result.singular | (lanes & step.singular);
       result.finite = result.finite & (step.finite | !lanes);
+      result.renewed = result.renewed | (lanes & step.renewed);
       result.error = select(lanes, step.error, result.error);
       result.rate = select(lanes, step.rate, result.rate);
       result.last_rate = select(lanes, step.last_rate, result.last_rate);

@@ -36,6 +36,12 @@ struct Pendulum {
     f[4] = y[2] * y[2] + y[3] * y[3] - y[4] * p[1] * p[1] - p[0] * y[1];
   }
 
+  static constexpr int invariants = 2;
+  static constexpr void invariant(const auto&, const auto& y, const auto& p, auto& g) {
+    g[0] = y[0] * y[0] + y[1] * y[1] - p[1] * p[1];
+    g[1] = y[0] * y[2] + y[1] * y[3];
+  }
+
   static constexpr void jacobian(const auto&, const auto& y, const auto& p, auto& J) {
     J(0, 2) = 1.0;
     J(1, 3) = 1.0;

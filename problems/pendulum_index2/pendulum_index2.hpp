@@ -36,6 +36,11 @@ struct PendulumIndex2 {
     f[4] = y[0] * y[2] + y[1] * y[3];
   }
 
+  static constexpr int invariants = 1;
+  static constexpr void invariant(const auto&, const auto& y, const auto& p, auto& g) {
+    g[0] = y[0] * y[0] + y[1] * y[1] - p[1] * p[1];
+  }
+
   static constexpr void jacobian(const auto&, const auto& y, const auto&, auto& J) {
     J(0, 2) = 1.0;
     J(1, 3) = 1.0;

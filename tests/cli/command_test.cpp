@@ -162,6 +162,16 @@ TEST_F(Command, SolveSetsParametersAndInitialValues) {
   EXPECT_EQ(result["values"]["y2"], 0.0);
 }
 
+TEST_F(Command, SolveProjectsOnTheConstraints) {
+  const Outcome outcome = call("solve pendulum_index3 --projection --method radau5 --t-end 20 --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto values = json::parse(outcome.out)["values"];
+  // The hidden constraint, which is off by 1e-4 without.
+  EXPECT_NEAR(
+      values["x"].get<double>() * values["u"].get<double>() + values["z"].get<double>() * values["w"].get<double>(),
+      0.0, 1e-9);
+}
+
 TEST_F(Command, SolveWritesCsv) {
   const Outcome outcome = call("solve pendulum --t-end 2 --times 5 --csv out.csv");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -315,6 +325,11 @@ TEST_F(Command, AnUnknownMethodIsMisuse) {
 }
 TEST_F(Command, AMethodThatTheModelsFormRulesOutIsRefusedWithTheReason) {
   expect_misuse("solve rlc_index1 --method rodas4", {"Rosenbrock methods", "rhs(t, y, p, f)"});
+}
+TEST_F(Command, ProjectionOfAModelWithoutConstraintsIsMisuse) {
+  expect_misuse("solve robertson --projection", {"projection", "'robertson' has nothing to project on"});
+  expect_misuse("solve " + write("decay.hpp", decay_model).string() + " --projection",
+                {"decay.hpp", "projection needs constraints"});
 }
 TEST_F(Command, AnUnknownKeyIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "rtoll = 1e-3").string(), {"sweep.toml:5:1: error:", "rtoll", "rtol"});

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "problems/pendulum/pendulum.hpp"
+#include "problems/pendulum_index3/pendulum_index3.hpp"
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "tests/support/device_batch.hpp"
@@ -54,6 +55,17 @@ TEST(DeviceThreads, IntegrateTheEsdirkAndLeaveTheEndState) {
   for (std::size_t i = 0; i < device.outcomes.size(); ++i) {
     for (std::size_t k = 0; k < 5; ++k) EXPECT_EQ(device.end_states[i * 10 + k], expected.values[i * 5 + k]);
   }
+}
+
+TEST(DeviceThreads, ProjectLikeALaneOfTheProcessor) {
+  LoadedKernel loaded;
+  test::Ensemble ensemble = scalar_ensemble<PendulumIndex3>(loaded, 40);
+  loaded.kernel = &kernel<PendulumIndex3, Radau5, double, ProjectedSystem>();
+  ensemble.times = {0.31, 1.0};
+  const test::Results expected = ensemble.solve();
+  const BatchResult device = integrate_as_device<Radau5<ProjectedSystem<System<PendulumIndex3>>, double>>(ensemble, 2);
+  expect_same_bits(device.values, expected.values);
+  for (const InstanceOutcome& outcome : device.outcomes) EXPECT_EQ(outcome.status, Status::success);
 }
 
 TEST(DeviceThreads, LogTheEventsThatALaneOfTheProcessorLogs) {

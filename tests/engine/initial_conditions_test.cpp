@@ -22,10 +22,11 @@ struct Start {
   test::Results results;
 
   Start(const std::string& model, const std::vector<std::string>& names, const std::vector<std::vector<double>>& rows,
-        const std::vector<double>& parameters = {}) {
+        const std::vector<double>& parameters = {}, const std::string& instruction_set = "scalar") {
     KernelRequest request;
     request.model = model;
     request.method = "radau5";
+    request.instruction_set = instruction_set;
     loaded = load_kernel(request);
     if (!names.empty()) {
       request.given = given_at_start(loaded.model, names);
@@ -59,7 +60,7 @@ TEST(InitialConditions, GivesAnAlgebraicVariableAndADerivative) {
   // that packs are not full.
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 20; ++i) rows.push_back({unset, unset, 0.01 + 0.04 * i, 1e-4 * i});
-  const Start start("robertson", {"y3", "der(y2)"}, rows);
+  const Start start("robertson", {"y3", "der(y2)"}, rows, {}, "");
   for (std::size_t i = 0; i < rows.size(); ++i) {
     ASSERT_EQ(start.results.outcomes[i].status, Status::success) << i;
     const double y3 = rows[i][2];
@@ -102,6 +103,40 @@ TEST(InitialConditions, StartsAtRest) {
     EXPECT_NEAR(start.value(i, 4), expected[1], 1e-10);
     EXPECT_NEAR(start.value(i, 7), 0.0, 1e-10);
   }
+}
+
+TEST(InitialConditions, FindsMultipliersOfHigherIndex) {
+  // lambda = (u^2 + w^2 - g z)/L^2, from differentiating x^2 + z^2 = L^2 twice, whatever was given.
+  const double g = 13.7503716360407456;
+  const double c = std::cos(0.4);
+  const double s = std::sin(0.4);
+  const Start start("pendulum_index3", {}, {{s, -c, 2.0 * c, 2.0 * s, 99.0}, {s, -c, 0.0, 0.0, unset}});
+  ASSERT_EQ(start.results.outcomes[0].status, Status::success);
+  EXPECT_NEAR(start.value(0, 4), 4.0 + g * c, 1e-12);
+  EXPECT_NEAR(start.value(1, 4), g * c, 1e-12);
+  // The equilibrium of a reaction, CA = CB/Keq, gives R1 = (Keq Fa CA0/V + R2)/(1 + Keq) with R2 = k2 CB.
+  const Start reactor("cstr", {}, {{5.0, 1.0, 0.5, 0.0, 99.0, 99.0}});
+  EXPECT_NEAR(reactor.value(0, 5), 0.5, 1e-12);
+  EXPECT_NEAR(reactor.value(0, 4), (0.5 * 1.0 * 2.0 / 5.0 + 0.5) / 1.5, 1e-12);
+}
+
+TEST(InitialConditions, ProjectsOnConstraints) {
+  // The multiplier acts along the rod: positions go to the circle on their ray, velocities to its tangent.
+  const std::vector<double> given = {1.1, 0.2, 0.3, -1.0, 0.0};
+  const Start start("pendulum_index3", {"projected"}, {given, {1.0, 0.0, 0.0, -0.5, 0.0}});
+  ASSERT_EQ(start.results.outcomes[0].status, Status::success);
+  const double length = std::hypot(given[0], given[1]);
+  const double x = given[0] / length;
+  const double z = given[1] / length;
+  const double outwards = given[2] * x + given[3] * z;
+  const double u = given[2] - outwards * x;
+  const double w = given[3] - outwards * z;
+  const double expected[] = {x, z, u, w, u * u + w * w - 13.7503716360407456 * z};
+  // Newton's method stops below 1e-4 of rtol = 1e-10, and its corrections are squared.
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(start.value(0, i), expected[i], 1e-12) << i;
+  EXPECT_EQ(start.value(1, 3), -0.5) << "what meets the constraints stays";
+  const Start outside("pendulum_index3", {}, {given});
+  EXPECT_EQ(outside.results.outcomes[0].status, Status::inconsistent_initial_conditions);
 }
 
 TEST(InitialConditions, AreAPartOfTheModel) {
@@ -147,6 +182,7 @@ TEST(InitialConditions, RefusesWhatCannotBeGiven) {
   refused("robertson", {"y1", "der(y3)"}, "\"der(y3)\" is no variable of model \"robertson\"");
   refused("robertson", {"y1", "der(y9)"}, "did you mean");
   refused("pendulum_index2", {"steady_state"}, "variables of index 2");
+  refused("robertson", {"projected"}, "has nothing to project on");
 }
 
 }  // namespace

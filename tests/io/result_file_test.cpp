@@ -208,6 +208,7 @@ TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
   EXPECT_EQ(reader.text("backend"), "cpu");
   EXPECT_EQ(reader.text("tier"), "fused");
   EXPECT_EQ(reader.text("precision"), "float64");
+  EXPECT_EQ(reader.text("projection"), "false");
   EXPECT_EQ(reader.text("Conventions"), "CF-1.8");
   EXPECT_EQ(reader.text("history"), "manyfold run tank.toml");
   EXPECT_EQ(reader.text("interrupted"), "(none)");

@@ -63,6 +63,7 @@ atol = { y1 = 1e-8, y2 = 1e-12, default = 1e-7 }
 backend = "cpu"
 precision = "float64"
 threads = 2
+projection = true
 
 [ensemble]
 instances = 1000
@@ -95,6 +96,7 @@ TEST_F(SweepFile, TheDocumentedExampleSaysWhatItSays) {
   EXPECT_EQ(resolved.options.atol, (std::vector<double>{1e-8, 1e-12, 1e-7}));
   EXPECT_EQ(resolved.options.backend, "cpu");
   EXPECT_EQ(resolved.options.threads, 2);
+  EXPECT_TRUE(resolved.options.projection);
   EXPECT_EQ(resolved.saved, (std::vector<int>{2, 0}));
   EXPECT_FALSE(resolved.trajectories);
   ASSERT_EQ(resolved.statistics.size(), 2U);
@@ -139,6 +141,7 @@ rtol = 1
 atol = { y1 = 0.0 }
 backend = "gpu"
 threads = -1
+projection = 1
 [ensemble]
 instances = 0
 sampler = "sobel"
@@ -156,17 +159,18 @@ statistics = ["mena", "quantile(2)"]
             "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
             "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
             "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
-            "s.toml:10:13: error: instances is 0, but must be an integer of at least 1\n"
-            "s.toml:11:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
-            "s.toml:13:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
-            "s.toml:14:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
-            "s.toml:15:6: error: parameters.k3 has no key sigma\n"
-            "s.toml:15:40: error: parameters.k3.mean is nan, but must be a finite number\n"
-            "s.toml:15:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
+            "s.toml:9:14: error: projection is 1, but must be true or false\n"
+            "s.toml:11:13: error: instances is 0, but must be an integer of at least 1\n"
+            "s.toml:12:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
+            "s.toml:14:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
+            "s.toml:15:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
+            "s.toml:16:6: error: parameters.k3 has no key sigma\n"
+            "s.toml:16:40: error: parameters.k3.mean is nan, but must be a finite number\n"
+            "s.toml:16:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
             "\"sigma\"?\n"
-            "s.toml:17:9: error: times is a list, but must be a list of at least one number\n"
-            "s.toml:18:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
-            "s.toml:18:23: error: statistic \"quantile(2)\" must be quantile(p) with p from 0 to 1");
+            "s.toml:18:9: error: times is a list, but must be a list of at least one number\n"
+            "s.toml:19:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
+            "s.toml:19:23: error: statistic \"quantile(2)\" must be quantile(p) with p from 0 to 1");
 }
 
 TEST_F(SweepFile, NamesTheModelDoesNotKnowAreReportedTogether) {

@@ -18,7 +18,8 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases;
   // In a test of their own, by the index of their variables.
   const std::set<std::string> higher_index = {
-      "pendulum_index2", "pendulum_index3", "pendulum_ggl", "rlc_index2", "cstr", "bouncing_ball_track_index2"};
+      "pendulum_index2", "pendulum_index3", "pendulum_ggl", "rlc_index2", "cstr", "bouncing_ball_track_index2",
+      "slider_crank"};
   for (const ModelDescription& model : builtin_models()) {
     if (higher_index.contains(model.name)) continue;
     // The other methods: by family, in tests of their own.

@@ -56,10 +56,10 @@ inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std
 }
 
 /// A kernel of the test program itself, in scalar lanes: no wait for a compiler.
-template <class Model, template <class, class> class Method>
+template <class Model, template <class, class> class Method, template <class> class Wrap = KernelSystem>
 LoadedKernel own_kernel() {
   LoadedKernel loaded;
-  loaded.kernel = &kernel<Model, Method, double>();
+  loaded.kernel = &kernel<Model, Method, double, Wrap>();
   describe_model<Model>(loaded.model);
   return loaded;
 }

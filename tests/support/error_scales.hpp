@@ -14,6 +14,11 @@ inline std::vector<double> error_scales(const std::string& model, std::size_t n)
   if (model == "das1") return {5, 5, 5, 5, 17, 3.5, 54, 71};
   if (model == "transistor_amplifier") return std::vector<double>(n, 6.0);
   if (model == "das2") return {100, 1, 2, 300, 1, 20, 20, 100, 100, 200};
+  // Positions, velocities and accelerations, of rotation, sliding and elastic coordinates each; multipliers.
+  if (model == "slider_crank") {
+    return {1,   1,   0.1,  1e-3, 1e-3, 1e-4, 1e-4, 100,  100,  10,  1,   1,
+            0.1, 0.1, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 100, 100, 100};
+  }
   if (model == "thermostat") return {20};
   if (model == "rectifier") return {10, 1, 10};
   return std::vector<double>(n, 1.0);

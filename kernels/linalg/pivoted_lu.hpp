@@ -67,6 +67,16 @@ class PivotedLU {
     return good;
   }
 
+  /// Both, for a matrix that is there.
+  MANYFOLD_INLINE Mask factor(const Mask& mask, const Number (&matrix)[n][n]) {
+    assemble(mask, [&](auto&& write) {
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) write(i, j, matrix[i][j]);
+      }
+    });
+    return factor(mask);
+  }
+
   /// b := A^-1 b
   MANYFOLD_NOINLINE void solve(Number (&b)[n]) const {
     for (int k = 0; k < n; ++k) {

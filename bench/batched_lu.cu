@@ -68,11 +68,7 @@ __global__ void solve_by_threads(const double* a, double* x, int batch) {
     b[i] = x[static_cast<std::size_t>(system) * n + i];
   }
   PivotedLU<double, n> lu;
-  lu.factor(true, [&](auto&& write) {
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) write(i, j, matrix[i][j]);
-    }
-  });
+  lu.factor(true, matrix);
   lu.solve(b);
   for (int i = 0; i < n; ++i) x[static_cast<std::size_t>(system) * n + i] = b[i];
 }

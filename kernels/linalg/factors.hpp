@@ -123,9 +123,11 @@ class Factors {
   }
 
   MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
-    return Storage::load_mask(pivoted_->factor(Storage::store_mask(mask), [&](auto&& write) {
+    const auto lanes = Storage::store_mask(mask);
+    pivoted_->assemble(lanes, [&](auto&& write) {
       for_each_index<entries.size>([&](auto k) { write(entries.row[k], entries.column[k], entry(k)); });
-    }));
+    });
+    return Storage::load_mask(pivoted_->factor(lanes));
   }
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
 

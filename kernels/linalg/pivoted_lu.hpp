@@ -12,20 +12,23 @@ class PivotedLU {
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
 
-  /// Factorises, in the lanes of `mask`, the matrix whose entries fill(write) writes by write(row, column, value); the
-  /// others keep their factors.
-  /// Returns the lanes of `mask` whose matrix is not singular to working precision.
-  MANYFOLD_NOINLINE Mask factor(const Mask& mask, auto&& fill) {
-    Real weight[n];
+  /// The matrix in the lanes of `mask`, whose entries fill(write) writes by write(row, column, value); the other lanes
+  /// keep their factors.
+  MANYFOLD_INLINE void assemble(const Mask& mask, auto&& fill) {
     for (int i = 0; i < n; ++i) {
-      weight[i] = Real(0.0);
       for (int j = 0; j < n; ++j) value_[i][j] = select(mask, Number(0.0), value_[i][j]);
     }
-    fill([&](int i, int j, const Number& value) {
-      value_[i][j] = select(mask, value, value_[i][j]);
-      weight[i] = max(weight[i], magnitude(value));
-    });
-    for (int i = 0; i < n; ++i) weight[i] = Real(1.0) / weight[i];
+    fill([&](int i, int j, const Number& value) { value_[i][j] = select(mask, value, value_[i][j]); });
+  }
+
+  /// Factorises it. Returns the lanes of `mask` whose matrix is not singular to working precision.
+  MANYFOLD_NOINLINE Mask factor(const Mask& mask) {
+    Real weight[n];
+    for (int i = 0; i < n; ++i) {
+      Real largest(0.0);
+      for (int j = 0; j < n; ++j) largest = max(largest, magnitude(value_[i][j]));
+      weight[i] = Real(1.0) / largest;
+    }
     Mask good = mask;
     for (int k = 0; k < n; ++k) {
       Real pivot_row(static_cast<double>(k));
@@ -62,6 +65,16 @@ class PivotedLU {
       }
     }
     return good;
+  }
+
+  /// Both, for a matrix that is there.
+  MANYFOLD_INLINE Mask factor(const Mask& mask, const Number (&matrix)[n][n]) {
+    assemble(mask, [&](auto&& write) {
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) write(i, j, matrix[i][j]);
+      }
+    });
+    return factor(mask);
   }
 
   /// b := A^-1 b

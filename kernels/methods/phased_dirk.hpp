@@ -34,8 +34,10 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
       wants_factors_ = true;
       return mask;
     });
-    result_ = {Mask(true), Mask(false), Mask(true), Real(0.0),
-               Real(0.0),  Real(0.0),   Real(0.0),  this->matrices_.renewed()};
+    result_ = {};
+    result_.converged = Mask(true);
+    result_.finite = Mask(true);
+    result_.renewed = this->matrices_.renewed();
     this->begin_stages(state, h);
     stage_ = first;
     begin_stage(state);

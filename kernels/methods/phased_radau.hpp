@@ -34,6 +34,8 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       wants_factors_ = true;
       return mask;
     });
+    result_ = {};
+    result_.finite = Mask(true);
     result_.renewed = this->matrices_.renewed();
     this->predict(state, h, w_);
     newton_.begin(Mask(true), state.contraction);
@@ -50,7 +52,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       first_correction_ = false;
       this->matrices_.set_singular(any_singular());
       if (this->matrices_.singular()) {
-        result_ = {Mask(false), Mask(true), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0), result_.renewed};
+        result_.singular = Mask(true);
         return Wait::nothing;
       }
     }
@@ -61,8 +63,6 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       put_stage_residuals(state);
       return Wait::corrections;
     }
-    result_.singular = Mask(false);
-    result_.error = Real(0.0);
     this->report(newton_.end(Mask(true), state.contraction), Mask(true), result_, work);
     if (!result_.converged) return Wait::nothing;
     put_error_residual(state, state.y);

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -239,6 +240,35 @@ TEST_F(CudaBackend, InTheLockstepTierAutoIsRadau5) {
       call(sweep(10, "backend = \"cuda\"\ntier = \"lockstep\"\nmethod = \"auto\"", "times = \"end\"\n"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(Json::parse(outcome.out)["method"], "radau5");
+}
+
+TEST_F(CudaBackend, InstancesOfTheLockstepTierFailAsOnTheProcessor) {
+  const auto sweep = [&](const std::string& solver, bool with_failures) {
+    std::ofstream table(folder_ / "cases.csv");
+    table << "jump,turn,scale,domain,rootless,frequency\n";
+    for (int i = 0; i < 20; ++i) {
+      table << "0,0,1,0,0,1." << i << "\n";
+      if (with_failures) table << "1e12,0,1,0,0,1\n0,1,1,0,0,1\n0,0,0,0,0,1\n0,0,1,1,0,1\n0,0,1,0,2,1\n0,0,1,0,0,1e7\n";
+    }
+    std::ofstream(folder_ / "fragile.toml")
+        << "model = \"" << std::getenv("MANYFOLD_SOURCE") << "/tests/engine/fragile.hpp\"\n[solver]\nmax_steps = 2000\n"
+        << solver
+        << "[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n"
+           "[output]\nfile = \"out.nc\"\ntimes = \"end\"\n";
+    return "run fragile.toml --json";
+  };
+  const char* module = "MANYFOLD_EMULATED_PROBLEM=fragile";
+  const std::string lockstep = "backend = \"cuda\"\ntier = \"lockstep\"\n";
+  ASSERT_EQ(call(sweep("backend = \"cpu\"\n", true)).code, 3);
+  const std::vector<double> expected = values("out.nc", "status");
+  EXPECT_EQ(std::set<double>(expected.begin(), expected.end()).size(), 7U) << "every failure is another one";
+  const Outcome outcome = call(sweep(lockstep, true), module);
+  ASSERT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_EQ(values("out.nc", "status"), expected);
+  const std::vector<double> beside_failures = values("out.nc", "y");
+  ASSERT_EQ(call(sweep(lockstep, false), module).code, 0);
+  const std::vector<double> alone = values("out.nc", "y");
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(beside_failures[7 * i], alone[i]);
 }
 
 TEST_F(CudaBackend, WhereStreamsCannotBeCapturedPhasesAreLaunchedOneByOne) {

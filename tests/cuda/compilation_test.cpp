@@ -62,7 +62,7 @@ class Compilation : public testing::Test {
 
   /// Compiled anew, so that there is a report.
   DeviceCode compile(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1,
-                     const std::string& precision = "float64", Tier tier = Tier::fused, bool projection = false) const {
+                     const std::string& precision = "float64", bool projection = false, Tier tier = Tier::fused) const {
     KernelRequest request{model, method, std::nullopt, "", precision};
     request.projection = projection;
     DeviceSource source = device_source(request, {tile, 0, tier});
@@ -73,7 +73,7 @@ class Compilation : public testing::Test {
   /// The same for the lockstep tier, which has to be free of warnings; `kernel`: whose usage is returned.
   Usage compile_lockstep(const std::string& model, const std::string& method, const std::string& architecture,
                          const std::string& precision = "float64", const std::string& kernel = "attempt") const {
-    const DeviceCode code = compile(model, method, architecture, 1, precision, Tier::lockstep);
+    const DeviceCode code = compile(model, method, architecture, 1, precision, false, Tier::lockstep);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << method << ": " << code.log;
     return usage_of(code.log, "manyfold_lockstep_" + kernel);
   }
@@ -146,7 +146,7 @@ TEST_F(Compilation, TilesTakeTheKernelWithoutWarnings) {
 
 TEST_F(Compilation, ProjectionIsTakenWithoutWarnings) {
   for (const int tile : {1, 4}) {
-    const DeviceCode code = compile("pendulum_index3", "radau5", "sm_90", tile, "float64", Tier::fused, true);
+    const DeviceCode code = compile("pendulum_index3", "radau5", "sm_90", tile, "float64", true);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
     const Usage usage = usage_of(code.log, "manyfold_integrate");
     std::cout << "projected, tile " << tile << ": " << usage.registers << " registers, " << usage.spill_stores
@@ -187,7 +187,7 @@ TEST_F(Compilation, MatricesStayOutOfTheThreadsOfTheLockstepTier) {
   // What threads have on their stacks a device sets aside for as many as it has. Of a matrix of 36 variables that would
   // be 10 KiB; the vectors that a step needs, some twenty of 288 bytes, are less.
   const std::string model = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/exchange.hpp";
-  const DeviceCode code = compile(model, "radau5", "sm_90", 1, "float64", Tier::lockstep);
+  const DeviceCode code = compile(model, "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   for (const char* kernel : {"initialize", "jacobian", "assemble", "finish", "correct", "estimate", "attempt"}) {
     const Usage usage = usage_of(code.log, std::string("manyfold_lockstep_") + kernel);

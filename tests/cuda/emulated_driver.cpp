@@ -29,6 +29,7 @@
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/cuda/exchange.hpp"
+#include "tests/engine/fragile.hpp"
 #include "tests/support/thread_team.hpp"
 
 namespace {
@@ -330,7 +331,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
        {module_of<Build<Robertson>>("robertson"), module_of<Build<Rectifier>>("rectifier"),
         module_of<Build<Das2>>("das2"), module_of<Build<TransistorAmplifier>>("transistor_amplifier"),
         module_of<Build<PendulumIndex2>>("pendulum_index2"), module_of<Build<Diffusion<40>>>("diffusion"),
-        module_of<Build<Exchange>>("exchange"),
+        module_of<Build<Exchange>>("exchange"), module_of<Build<Fragile>>("fragile"),
         module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
         module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"),
         module_of<Build<Robertson, Radau5, MixedSystem>>("robertson-mixed"),

@@ -56,7 +56,7 @@ class Device : public testing::TestWithParam<Case> {
     if (lockstep && !devices_->lockstep_unavailable().empty()) GTEST_SKIP() << devices_->lockstep_unavailable();
     if (!emulated()) return;
     std::set<std::string> known = {"robertson", "rectifier", "das2"};
-    if (lockstep) known.insert({"transistor_amplifier", "pendulum_index2"});
+    if (lockstep) known.insert({"transistor_amplifier", "pendulum_index2", "diffusion"});
     std::string module = GetParam().model;
     if (GetParam().method != "radau5") module += "-" + GetParam().method;
     if (lockstep) known.insert("transistor_amplifier-esdirk54");

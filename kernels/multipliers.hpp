@@ -29,11 +29,7 @@ requires(System::semi_explicit) class Multipliers {
       Real matrix[count][count];
       evaluate(t, z, p, weight, rtol, gradient, rest, matrix);
       PivotedLU<Real, count> factors;
-      searching = factors.factor(searching, [&](auto&& write) {
-        for (int i = 0; i < count; ++i) {
-          for (int j = 0; j < count; ++j) write(i, j, matrix[i][j]);
-        }
-      });
+      searching = factors.factor(searching, matrix);
       factors.solve(rest);
       Real size(0.0);
       static_for<n>([&](auto i) {

@@ -205,15 +205,14 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
     Real gradient[m][n];
     Constraints::differentiate(t, at, p, gradient);
     Constraints::directions(t, at, p, tolerances, weight, gradient, direction);
-    return factors.factor(mask, [&](auto&& write) {
-      for (int i = 0; i < m; ++i) {
-        for (int j = 0; j < m; ++j) {
-          Real product(0.0);
-          for (int k = 0; k < n; ++k) product += gradient[i][k] * direction[k][j];
-          write(i, j, product);
-        }
+    Real product[m][m];
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < m; ++j) {
+        product[i][j] = Real(0.0);
+        for (int k = 0; k < n; ++k) product[i][j] += gradient[i][k] * direction[k][j];
       }
-    });
+    }
+    return factors.factor(mask, product);
   };
 
   Projected<Real> result{Mask(false), Real(0.0), Real(0.0)};

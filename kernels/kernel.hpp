@@ -10,6 +10,7 @@
 #include "methods/bdf.hpp"
 #include "methods/dirk.hpp"
 #include "methods/dirka.hpp"
+#include "methods/dirks.hpp"
 #include "methods/explicit.hpp"
 #include "methods/radau.hpp"
 #include "methods/rosenbrock.hpp"

@@ -1,5 +1,6 @@
 // Cameron's experiment, IMA J. Numer. Anal. 3 (1983), Tables 3 and 4: problems DAS 1 and DAS 2 with his codes and ours,
 // as a table for the documentation.
+#define MANYFOLD_JACOBIAN_REUSE 3  // his rule, for DIRKS; DIRKA has it anyway
 #include <cmath>
 
 #include <fmt/format.h>
@@ -64,6 +65,15 @@ void print_table() {
                         {{1e-2, 26, 366, 19, 8.595e-4}, {1e-3, 48, 676, 29, 1.577e-5}, {1e-4, 96, 1337, 44, 1.286e-6}});
   compare<Das1, Dirka4>(das1, "DIRKA 4",
                         {{1e-2, 24, 389, 18, 2.064e-5}, {1e-3, 33, 602, 25, 4.809e-5}, {1e-4, 55, 1017, 31, 2.074e-6}});
+  compare<Das1, Dirks>(das1, "DIRKS",
+                       {{1e-2, 30, 364, 21, 1.469e-4}, {1e-3, 48, 746, 30, 7.365e-6}, {1e-4, 70, 1524, 46, 2.234e-6}});
+  compare<Das1, Sdirk2>(
+      das1, "DIRKS 2",
+      {{1e-2, 44, 455, 27, 3.911e-4}, {1e-3, 104, 931, 49, 4.625e-6}, {1e-4, 321, 2683, 125, 9.857e-7}});
+  compare<Das1, Sdirk3>(das1, "DIRKS 3",
+                        {{1e-2, 22, 334, 19, 2.042e-4}, {1e-3, 46, 602, 30, 8.342e-7}, {1e-4, 91, 1146, 47, 1.366e-6}});
+  compare<Das1, Cash4>(das1, "DIRKS 4",
+                       {{1e-2, 24, 514, 22, 2.939e-4}, {1e-3, 37, 885, 31, 2.171e-6}, {1e-4, 70, 1617, 43, 3.554e-6}});
   compare<Das2, Dirka>(
       das2, "DIRKA",
       {{1e-2, 78, 985, 58, 2.154e-4}, {1e-3, 112, 1567, 79, 1.704e-4}, {1e-4, 149, 2395, 101, 1.069e-4}});
@@ -73,6 +83,15 @@ void print_table() {
   compare<Das2, Dirka4>(
       das2, "DIRKA 4",
       {{1e-2, 60, 1007, 52, 1.942e-4}, {1e-3, 79, 1375, 62, 6.935e-6}, {1e-4, 122, 2132, 85, 2.830e-7}});
+  compare<Das2, Dirks>(
+      das2, "DIRKS",
+      {{1e-2, 75, 888, 52, 9.006e-5}, {1e-3, 138, 1807, 97, 2.553e-4}, {1e-4, 204, 3017, 119, 2.468e-4}});
+  compare<Das2, Sdirk3>(
+      das2, "DIRKS 3",
+      {{1e-2, 63, 850, 50, 2.173e-4}, {1e-3, 101, 1344, 71, 1.206e-4}, {1e-4, 190, 2482, 116, 3.495e-4}});
+  compare<Das2, Cash4>(
+      das2, "DIRKS 4",
+      {{1e-2, 58, 970, 49, 2.132e-3}, {1e-3, 90, 1469, 63, 1.357e-3}, {1e-4, 171, 2786, 103, 5.472e-4}});
 }
 
 }  // namespace

@@ -144,8 +144,8 @@ Json all_methods() {
   Json all = Json::array();
   add<RadauIIA1, RadauIIA3, RadauIIA5, RadauIIA9, RadauIIA13>(all, "radau", {-4.0, 24.0, 24.0});
   add<LobattoIIIC2, LobattoIIIC4, LobattoIIIC6>(all, "lobatto", {-4.0, 16.0, 14.0});
-  add<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Sdirk4Tableau, Trbdf2Tableau>(all, "sdirk",
-                                                                                        {-4.0, 20.0, 16.0});
+  add<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Cash4Tableau, Sdirk4Tableau, Trbdf2Tableau>(
+      all, "sdirk", {-4.0, 20.0, 16.0});
   add<Kvaerno43Tableau, Esdirk43Tableau, Kvaerno54Tableau, Esdirk54Tableau>(all, "esdirk", {-4.0, 28.0, 24.0});
   for (int q = 1; q <= CameronFamily::stages; ++q) {
     all.push_back(sample("dirka", "order " + std::to_string(q), {-8.0, 12.0, 12.0}, [q](Complex64 z) {

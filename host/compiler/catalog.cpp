@@ -4,6 +4,7 @@
 #include "kernels/methods/bdf.hpp"
 #include "kernels/methods/dirk.hpp"
 #include "kernels/methods/dirka.hpp"
+#include "kernels/methods/dirks.hpp"
 #include "kernels/methods/explicit.hpp"
 #include "kernels/methods/radau.hpp"
 #include "kernels/methods/rosenbrock.hpp"
@@ -79,6 +80,7 @@ const std::vector<MethodDescription>& methods() {
       describe_method<Kvaerno43Tableau>("Kvaerno43"), describe_method<Trbdf2Tableau>("Trbdf2"),
       describe_method<Sdirk4Tableau>("Sdirk4"),       describe_method<Sdirk3Tableau>("Sdirk3"),
       describe_method<Sdirk2Tableau>("Sdirk2"),       describe_method<BackwardEulerTableau>("BackwardEuler"),
+      describe_method<Cash4Tableau>("Cash4"),         describe_method<DirksTriples>("Dirks"),
       describe_method<CameronVariable>("Dirka"),      describe_method<CameronOrder4>("Dirka4"),
       describe_method<CameronOrder3>("Dirka3"),       describe_method<CameronOrder2>("Dirka2"),
       describe_method<Rodas5PTableau>("Rodas5p"),     describe_method<Rodas4Tableau>("Rodas4"),

@@ -49,7 +49,7 @@ class DiagonallyImplicit {
   }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
-  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
@@ -89,17 +89,21 @@ class DiagonallyImplicit {
   }
 
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
-  MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
+  /// The path may be of higher degree.
+  template <class AnyState>
+  MANYFOLD_INLINE void commit(const Mask& accepted, AnyState& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto exponent) {
+    static_for<AnyState::Path::size>([&](auto exponent) {
       constexpr int power = exponent;
       for (int k = 0; k < n; ++k) {
         Real sum(0.0);
-        static_for<s - first>([&](auto solved) {
-          constexpr double weight = weights.at[power][solved + first];
-          sum += Real(weight) * z_[solved][k];
-        });
+        if constexpr (power < degree) {
+          static_for<s - first>([&](auto solved) {
+            constexpr double weight = weights.at[power][solved + first];
+            sum += Real(weight) * z_[solved][k];
+          });
+        }
         state.path.coefficient[power][k] = select(accepted, sum, state.path.coefficient[power][k]);
       }
     });
@@ -109,11 +113,24 @@ class DiagonallyImplicit {
     }
   }
 
+  /// (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) h sum_i w_i K_i of the last attempt: filtered as its error estimate is.
+  MANYFOLD_INLINE void filtered_combination(const double (&w)[s], const Real& h, Real (&result)[n]) {
+    const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
+    Real raw[n];
+    for (int k = 0; k < n; ++k) {
+      raw[k] = Real(0.0);
+      for (int i = 0; i < s; ++i) raw[k] += Real(w[i]) * hK_[i][k];
+      raw[k] *= over_diagonal;
+    }
+    matrices_.apply_dy(raw, result);
+    factors_.solve(result);
+  }
+
  protected:
   // The parts of an attempt, in the order in which they come.
 
   /// An explicit first stage.
-  MANYFOLD_INLINE void begin_stages(const State& state, const Real& h) {
+  MANYFOLD_INLINE void begin_stages(const auto& state, const Real& h) {
     if constexpr (first == 1) {
       for (int k = 0; k < n; ++k) hK_[0][k] = h * state.dy[k];
     }
@@ -121,7 +138,7 @@ class DiagonallyImplicit {
 
   /// y_n + h sum_(j<i) a_ij K_j into `base`, and the last step's polynomial, extrapolated, into `Y`.
   template <int i>
-  MANYFOLD_INLINE void predict(const State& state, const Real& h, Real (&base)[n], Real (&Y)[n]) {
+  MANYFOLD_INLINE void predict(const auto& state, const Real& h, Real (&base)[n], Real (&Y)[n]) {
     constexpr double c = Tableau::c[i];
     const Real u = Real(c) * (h / state.path.h);
     for (int k = 0; k < n; ++k) {
@@ -131,7 +148,7 @@ class DiagonallyImplicit {
   }
 
   /// F(t + c h, Y, (Y - base)/(gamma h)); the correction of Y is -(F_y'/(gamma h) + F_y)^-1 times it.
-  static MANYFOLD_INLINE void stage_residual(double c, const State& state, const Real& h, const Real& over_diagonal,
+  static MANYFOLD_INLINE void stage_residual(double c, const auto& state, const Real& h, const Real& over_diagonal,
                                              const Real (&base)[n], const Real (&Y)[n], Real (&residual)[n]) {
     Real K[n];
     for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
@@ -145,7 +162,7 @@ class DiagonallyImplicit {
     return weighted_norm(delta, weight);
   }
 
-  MANYFOLD_INLINE void end_stage(int i, const State& state, const Real (&base)[n], const Real (&Y)[n]) {
+  MANYFOLD_INLINE void end_stage(int i, const auto& state, const Real (&base)[n], const Real (&Y)[n]) {
     for (int k = 0; k < n; ++k) {
       hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / Tableau::gamma);
       z_[i - first][k] = Y[k] - state.y[k];
@@ -168,7 +185,7 @@ class DiagonallyImplicit {
   /// The error estimate is (F_y'/(gamma h) + F_y)^-1 times this, F_y'/(gamma h) d. The filter is that of Hosea &
   /// Shampine, Appl. Numer. Math. 20 (1996); it also leaves out the slopes of algebraic variables, which are of the
   /// stage order only.
-  MANYFOLD_INLINE void error_residual(const State& state, const Real& h, const Real& over_diagonal,
+  MANYFOLD_INLINE void error_residual(const auto& state, const Real& h, const Real& over_diagonal,
                                       Real (&error)[n]) const {
     Real raw[n];
     difference(state, h, raw);
@@ -196,7 +213,7 @@ class DiagonallyImplicit {
   /// The difference d to a solution of another order that the error is estimated with: h sum_i (b_i - b^_i) K_i. Where
   /// the tableau has no embedded method, h^2 (K_s - y'_n) / (h + h_(n-1)), which is h^2/2 times the divided difference
   /// of two steps' slopes, the local error of backward Euler; half of it in the first step, which has the exact y'_n.
-  MANYFOLD_INLINE void difference(const State& state, const Real& h, Real (&d)[n]) const {
+  MANYFOLD_INLINE void difference(const auto& state, const Real& h, Real (&d)[n]) const {
     if constexpr (requires { Tableau::b_embedded; }) {
       for (int k = 0; k < n; ++k) {
         d[k] = Real(0.0);
@@ -222,6 +239,8 @@ template <class System, class Real>
 using Sdirk2 = DiagonallyImplicit<Sdirk2Tableau, System, Real>;
 template <class System, class Real>
 using Sdirk3 = DiagonallyImplicit<Sdirk3Tableau, System, Real>;
+template <class System, class Real>
+using Cash4 = DiagonallyImplicit<Cash4Tableau, System, Real>;
 template <class System, class Real>
 using Sdirk4 = DiagonallyImplicit<Sdirk4Tableau, System, Real>;
 template <class System, class Real>

@@ -69,6 +69,35 @@ struct Sdirk3Tableau {
                                          {0.6151991290507539964956, 0.3848008709492460035035}};
 };
 
+/// Cash's strongly S-stable SDIRK of order 4, J. Inst. Math. Appl. 24 (1979), DIRKS 4 in Cameron (1983): gamma as in
+/// SDIRK3, the second stage at t_n - 0.7 h. Its twelve digits are refined here to satisfy the order conditions, with
+/// c_2 and c_3 as printed. Embedded method of order 3; another of order 2 has weights on the first two stages. Dense
+/// output of order 4 for differential and 3 for algebraic variables.
+struct Cash4Tableau {
+  static constexpr const char* name = "cash4";
+  static constexpr const char* family = "SDIRK";
+  static constexpr int stages = 5;
+  static constexpr int order = 4;
+  static constexpr int error_order = 4;  ///< the estimate is O(h^4)
+  static constexpr int dense_degree = 3;
+  static constexpr double gamma = 0.435866521508458999416;
+  static constexpr double A[5][5] = {
+      {0.435866521508458999416, 0.0, 0.0, 0.0, 0.0},
+      {-1.135866521508458999416, 0.435866521508458999416, 0.0, 0.0, 0.0},
+      {1.085433306501187798234, -0.7212998280096467976498, 0.435866521508458999416, 0.0, 0.0},
+      {0.416349501578779987244, 0.1909840041795561340637, -0.118643265460115060525, 0.435866521508458999416, 0.0},
+      {0.8968696529704295827358, 0.01827252727396890379954, -0.08459003110197203803097, -0.2664186706508854479204,
+       0.435866521508458999416}};
+  static constexpr double c[5] = {0.435866521508458999416, -0.7, 0.8, 0.9245567618066800601988, 1.0};
+  static constexpr double b_embedded[5] = {0.7766919329157524221968, 0.02974727915032039108862,
+                                           -0.02674402391564096382836, 0.220304811849568150543, 0.0};
+  static constexpr double dense[5][3] = {{7.852948917889538714974, -12.79641091802346115209, 4.943462000133922437119},
+                                         {0.7860142280041044156588, -2.138772356724686401382, 1.352758128720581985723},
+                                         {0.06842984780788681870646, -1.220369916647324912491, 1.151940068839438093785},
+                                         {-0.09360487306226720935814, -2.91620942862382374697, 3.009814301686090956328},
+                                         {-1.840828428739791708212, 7.752883544320883117629, -4.912055115581091409417}};
+};
+
 /// SDIRK4 of Hairer & Wanner II, Table IV.6.5: gamma = 1/4, embedded method of order 3. Dense output of order 4 for
 /// differential and 3 for algebraic variables.
 struct Sdirk4Tableau {

@@ -12,6 +12,9 @@ TEST(DirkAccuracy, Sdirk2) {
 TEST(DirkAccuracy, Sdirk3) {
   expect_accuracy<Sdirk3>();
 }
+TEST(DirkAccuracy, Cash4) {
+  expect_accuracy<Cash4>();
+}
 TEST(DirkAccuracy, Sdirk4) {
   expect_accuracy<Sdirk4>();
 }

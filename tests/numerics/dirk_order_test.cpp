@@ -18,6 +18,9 @@ TEST(DirkOrder, Sdirk2) {
 TEST(DirkOrder, Sdirk3) {
   expect_orders<Sdirk3>(256, 1e-12, 3.0, 3.0, 3.0);
 }
+TEST(DirkOrder, Cash4HasDenseOrderThreeInAlgebraicVariables) {
+  expect_orders<Cash4>(128, 1e-13, 4.0, 4.0, 3.0);
+}
 TEST(DirkOrder, Sdirk4HasDenseOrderThreeInAlgebraicVariables) {
   expect_orders<Sdirk4>(80, 1e-13, 4.0, 4.0, 3.0);
 }
@@ -41,6 +44,7 @@ TEST(DirkEstimate, FollowsTheOrderThatTheStepControlCountsOn) {
   expect_estimate_order<BackwardEuler>(0.02, BackwardEulerTableau::error_order);
   expect_estimate_order<Sdirk2>(0.02, Sdirk2Tableau::error_order);
   expect_estimate_order<Sdirk3>(0.02, Sdirk3Tableau::error_order);
+  expect_estimate_order<Cash4>(0.02, Cash4Tableau::error_order);
   expect_estimate_order<Sdirk4>(0.02, Sdirk4Tableau::error_order);
   expect_estimate_order<Trbdf2>(0.02, Trbdf2Tableau::error_order);
   expect_estimate_order<Kvaerno43>(0.02, Kvaerno43Tableau::error_order);

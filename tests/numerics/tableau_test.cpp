@@ -111,8 +111,9 @@ void expect_L_stable_of_order() {
 
 template <class Tableau>
 class Dirk : public testing::Test {};
-using DirkTableaux = testing::Types<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Sdirk4Tableau, Trbdf2Tableau,
-                                    Kvaerno43Tableau, Esdirk43Tableau, Kvaerno54Tableau, Esdirk54Tableau>;
+using DirkTableaux =
+    testing::Types<BackwardEulerTableau, Sdirk2Tableau, Sdirk3Tableau, Cash4Tableau, Sdirk4Tableau, Trbdf2Tableau,
+                   Kvaerno43Tableau, Esdirk43Tableau, Kvaerno54Tableau, Esdirk54Tableau>;
 TYPED_TEST_SUITE(Dirk, DirkTableaux);
 
 TYPED_TEST(Dirk, IsLStableOfItsOrderOnOneDiagonal) {

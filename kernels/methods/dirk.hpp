@@ -60,7 +60,7 @@ class DiagonallyImplicit {
     result.renewed = matrices_.renewed();
     result.converged = live & !result.singular;
     result.finite = Mask(true);
-    result.rate = Real(0.0);
+    result.rate = result.last_rate = Real(0.0);
     result.iterations = Real(0.0);
 
     begin_stages(state, h);

@@ -126,19 +126,12 @@ class VariableDirk {
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
-    StepAttempt<Real> result{Mask(false), Mask(false), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
-    result.renewed = Mask(false);
+    StepAttempt<Real> result = no_attempt<Real>();
     for_each_order([&]<class Method>(Method& method, double level) {
       const Mask lanes = live & (state.path.level == Real(level));
       if (!any(lanes)) return;
       const StepAttempt<Real> step = method.attempt(lanes, stale, cautious, state, h, control, work);
-      result.converged = result.converged | (lanes & step.converged);
-      result.singular = result.singular | (lanes & step.singular);
-      result.finite = result.finite & (step.finite | !lanes);
-      result.renewed = result.renewed | (lanes & step.renewed);
-      result.error = select(lanes, step.error, result.error);
-      result.rate = select(lanes, step.rate, result.rate);
-      result.iterations = select(lanes, step.iterations, result.iterations);
+      add_attempt(lanes, step, result);
       estimate_neighbours<Method>(method, lanes, state, h);
       count_work<Real>(work.solves, lanes & step.converged, Real(Method::Tableau::order > 2 ? 2.0 : 1.0));
     });

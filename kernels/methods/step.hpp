@@ -42,6 +42,26 @@ struct StepAttempt {
   MaskOf<Real> renewed = MaskOf<Real>(true);  ///< the Jacobian was evaluated; of methods that keep it
 };
 
+/// Of methods with several orders, each of which attempts the step in its lanes: nothing yet.
+template <class Real>
+MANYFOLD_INLINE StepAttempt<Real> no_attempt() {
+  using Mask = MaskOf<Real>;
+  return {Mask(false), Mask(false), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0), Mask(false)};
+}
+
+/// Takes `attempt`, made in the lanes of `lanes`, into `all`.
+template <class Real>
+MANYFOLD_INLINE void add_attempt(const MaskOf<Real>& lanes, const StepAttempt<Real>& attempt, StepAttempt<Real>& all) {
+  all.converged = all.converged | (lanes & attempt.converged);
+  all.singular = all.singular | (lanes & attempt.singular);
+  all.finite = all.finite & (attempt.finite | !lanes);
+  all.renewed = all.renewed | (lanes & attempt.renewed);
+  all.error = select(lanes, attempt.error, all.error);
+  all.rate = select(lanes, attempt.rate, all.rate);
+  all.last_rate = select(lanes, attempt.last_rate, all.last_rate);
+  all.iterations = select(lanes, attempt.iterations, all.iterations);
+}
+
 /// Work of the lanes.
 template <class Real>
 struct WorkCounters {

@@ -212,15 +212,15 @@ int solve(const SolveArguments& arguments) {
   }
   if (!good) {
     const std::string residual =
-        outcome.worst_equation >= 0
-            ? fmt::format("; residual norm {:.3g}, of {}", outcome.residual_norm, worst_equation(model, outcome))
-            : "";
+        outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
+    const std::string equation =
+        outcome.worst_equation >= 0 ? fmt::format(", of {}", worst_equation(model, outcome)) : "";
     const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
                                   ? fmt::format(": event '{}'", event_name(outcome.last_event))
                                   : "";
-    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}\n", status_name(outcome.status),
+    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
                              outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
-                             event);
+                             equation, event);
     return some_failed;
   }
   return all_succeeded;

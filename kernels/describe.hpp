@@ -1,36 +1,12 @@
 #pragma once
-// What the run-time side asks of a model: its description, and initial values that depend on parameters.
+// What the run-time side asks of a model: its description.
+#include <limits>
+
 #include <manyfold/description.hpp>
 
 #include "projection.hpp"
 
 namespace manyfold {
-
-/// What an instance of `Equations` with these parameters starts from: the values of `initial(p, y)`, or the constants
-/// of the variables, then the derivatives that are given.
-template <Model Equations>
-void model_initial_values(const double* parameters, double* initial) {
-  using S = System<Equations>;
-  double p[S::constants_size] = {};
-  for (int i = 0; i < S::parameters; ++i) p[i] = parameters[i];
-  S::derive(p);
-  double y[S::n];
-  int i = 0;
-  for (const Variable& variable : Equations::variables) {
-    for (int k = 0; k < variable.count; ++k) y[i++] = variable.initial;
-  }
-  if constexpr (model_check::HasInitial<Equations>) Equations::initial(p, y);
-  for (i = 0; i < S::n; ++i) initial[i] = y[i];
-  if constexpr (S::given_derivatives > 0) {
-    int next = S::n;
-    i = 0;
-    for (const Variable& variable : Equations::variables) {
-      for (int k = 0; k < variable.count; ++k) {
-        if (S::gives_derivative(i++)) initial[next++] = variable.initial_derivative;
-      }
-    }
-  }
-}
 
 inline std::string derivative_unit(const std::string& unit, const std::string& time_unit) {
   return unit == "1" ? time_unit + "-1" : unit + " " + time_unit + "-1";
@@ -88,8 +64,8 @@ void describe_model(ModelDescription& description) {
   }
   std::vector<double> values;
   for (const ParameterDescription& parameter : description.parameters) values.push_back(parameter.value);
-  std::vector<double> initial(S::initial_size);
-  model_initial_values<Equations>(values.data(), initial.data());
+  std::vector<double> initial(S::initial_size, std::numeric_limits<double>::quiet_NaN());
+  S::complete_initial(values.data(), initial.data());
   for (std::size_t i = 0; i < description.variables.size(); ++i) description.variables[i].initial = initial[i];
 }
 

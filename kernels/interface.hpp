@@ -8,7 +8,7 @@ namespace manyfold {
 struct ModelDescription;
 
 /// Changes whenever a struct below or in outcome.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 4;
+inline constexpr int kernel_interface_version = 5;
 
 /// One instance for a lane: what it starts from and where its results go.
 struct Assignment {
@@ -71,9 +71,9 @@ struct Kernel {
   /// Multiplications and additions of one factorisation of the model's iteration matrix, zeros left out.
   long factor_work;
   void (*describe)(ModelDescription& description);
-  /// Initial values [variables] of an instance with these parameters, then the derivatives that are given, where the
-  /// user gives none.
-  void (*initial_values)(const double* parameters, double* initial);
+  /// Puts the model's own initial values for these parameters where `initial` [variables, then the derivatives that are
+  /// given] has NaN.
+  void (*complete_initial)(const double* parameters, double* initial);
   void (*run)(const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation);
 };
 

@@ -62,7 +62,7 @@ const Kernel& kernel() {
       lane_width<Real>,
       Factors<double, IterationStructure<System<Equations>>>::work,
       &describe_model<Equations>,
-      &model_initial_values<Equations>,
+      &System<Equations>::complete_initial,
       [](const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
         // On the heap: the state of a pack of large systems does not fit a thread's stack.
         const auto settings = integrator_options<Stepper>(options);

@@ -219,6 +219,23 @@ struct System {
   static_assert(gives_by_kind() || highest_index() == 1,
                 "manyfold: of variables of index 2 and 3 the values are given, not derivatives");
 
+  /// The constants of the variables, as initial values are numbered.
+  struct Defaults {
+    double number[initial_size] = {};
+  };
+  static constexpr Defaults find_defaults() {
+    Defaults defaults;
+    int i = 0;
+    int next = n;
+    for (const Variable& variable : Equations::variables) {
+      for (int k = 0; k < variable.count; ++k) {
+        if (gives_derivative(i)) defaults.number[next++] = variable.initial_derivative;
+        defaults.number[i++] = variable.initial;
+      }
+    }
+    return defaults;
+  }
+
   /// Splits the numbers that an instance starts from; `put_y(i, value)` and `put_dy(i, value)` take them.
   static MANYFOLD_INLINE void distribute_initial(const double* initial, auto&& put_y, auto&& put_dy) {
     for (int i = 0; i < n; ++i) put_y(i, initial[i]);
@@ -230,6 +247,26 @@ struct System {
         put_dy(static_cast<int>(i), 0.0);
       }
     });
+  }
+
+  /// Puts the model's own numbers for an instance with these parameters, those of `initial(p, y)` or the constants of
+  /// the variables, where `initial` [initial_size] has NaN.
+  static MANYFOLD_INLINE void complete_initial(const double* parameter_values, double* initial) {
+    constexpr Defaults defaults = find_defaults();
+    double own[initial_size];
+    for (int i = 0; i < initial_size; ++i) own[i] = defaults.number[i];
+    if constexpr (model_check::HasInitial<Equations>) {
+      double p[constants_size] = {};
+      for (int i = 0; i < parameters; ++i) p[i] = parameter_values[i];
+      derive(p);
+      double y[n];
+      for (int i = 0; i < n; ++i) y[i] = own[i];
+      Equations::initial(p, y);
+      for (int i = 0; i < n; ++i) own[i] = y[i];
+    }
+    for (int i = 0; i < initial_size; ++i) {
+      if (!(initial[i] == initial[i])) initial[i] = own[i];
+    }
   }
 
   /// Completes `p` with the derived numbers.

@@ -108,9 +108,10 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   demand.instances = run.instances;
   demand.time_count = run.time_count;
   demand.saved_count = static_cast<int>(run.saved.size());
-  demand.end_states = static_cast<bool>(run.end_state);
+  demand.end_states = run.end_states;
   demand.memory_mib = run.options.device_memory;
   demand.event_log = run.options.event_log;
+  if (run.plan) demand.sampling = DeviceSampling{sampling_source(announce), *run.plan};
   const DeviceShape shape{run.options.device_tile, run.options.device_block, tier};
   return backend.devices->load(device_source(request, shape, announce), demand);
 }

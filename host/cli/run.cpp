@@ -156,6 +156,11 @@ int run(const RunArguments& arguments) {
   ensemble.fill_times = [&](double t_begin, double t_end, double* times) {
     resolved.times.fill(t_begin, t_end, times);
   };
+  ensemble.plan = resolved.inputs.plan();
+  if (ensemble.plan) {
+    ensemble.plan->times = resolved.times.absolute() ? resolved.times.absolute_times().data() : nullptr;
+    ensemble.plan->time_count = resolved.times.count();
+  }
   ensemble.saved = resolved.saved;
   ensemble.options = resolved.options;
   const std::unique_ptr<DeviceProgram> device = load_device_program(backend, tier.tier, request, ensemble);

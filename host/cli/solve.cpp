@@ -146,8 +146,7 @@ int solve(const SolveArguments& arguments) {
   run.fill_times = [&](double begin, double end, double* out) { times.fill(begin, end, out); };
   for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
   run.options = options;
-  std::vector<double> end_state(2 * model.variables.size());
-  run.end_state = [&](std::int64_t, const double* state) { std::copy_n(state, end_state.size(), end_state.begin()); };
+  run.end_states = true;
   const std::unique_ptr<DeviceProgram> device = load_device_program(backend, Tier::fused, request, run);
   run.device = device.get();
   Memory memory;
@@ -172,8 +171,8 @@ int solve(const SolveArguments& arguments) {
           {{"name", event_name(record.event)}, {"t", record.time}, {"direction", record.direction}});
     }
     for (std::size_t i = 0; i < n; ++i) {
-      result["values"][model.variables[i].name] = end_state[i];
-      result["derivatives"][model.variables[i].name] = end_state[n + i];
+      result["values"][model.variables[i].name] = memory.chunk.end_states[i];
+      result["derivatives"][model.variables[i].name] = memory.chunk.end_states[n + i];
     }
     if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
     if (outcome.worst_equation >= 0) result["worst_equation"] = worst_equation(model, outcome);

@@ -323,6 +323,19 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
   return result;
 }
 
+DeviceSource sampling_source(const std::function<void(const std::string&)>& announce) {
+  const fs::path header = header_root() / "kernels" / "cuda" / "sampling_kernel.hpp";
+  DeviceSource result;
+  result.text = fmt::format("#include \"{}\"\n", header.string());
+  result.stem = "sampling";
+  result.key = cache_key(result.text, header, "", "");
+  result.include_paths = {header_root() / "include", header_root()};
+  result.cache = kernel_cache();
+  result.announce = announce;
+  result.contracted = false;
+  return result;
+}
+
 std::string default_instruction_set() {
   const std::string forced = environment("MANYFOLD_ISA");
   if (!forced.empty()) {

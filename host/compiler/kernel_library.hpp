@@ -52,6 +52,9 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
 DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape = {},
                            const std::function<void(const std::string&)>& announce = {});
 
+/// The text of the kernel that computes inputs on a device.
+DeviceSource sampling_source(const std::function<void(const std::string&)>& announce = {});
+
 /// The instruction set that kernels use on this machine: the environment variable MANYFOLD_ISA, or the best there is.
 std::string default_instruction_set();
 

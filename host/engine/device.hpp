@@ -5,11 +5,15 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <manyfold/result.hpp>
+
 #include "kernels/interface.hpp"
+#include "kernels/sampling/input_plan.hpp"
 
 namespace manyfold {
 
@@ -53,6 +57,7 @@ struct DeviceSource {
   std::vector<std::filesystem::path> include_paths;  ///< of the library's headers
   std::filesystem::path cache;                       ///< where compiled kernels are kept
   std::function<void(const std::string&)> announce;  ///< called with one line before a compilation; may be empty
+  bool contracted = true;                            ///< products and sums may be rounded once
 };
 
 /// Compiled code for one architecture.
@@ -60,6 +65,12 @@ struct DeviceCode {
   std::string binary;  ///< a cubin, or PTX where the compiler does not know the architecture
   std::string log;     ///< of the compiler and assembler; empty from the cache
   bool cached = false;
+};
+
+/// Inputs that devices compute themselves.
+struct DeviceSampling {
+  DeviceSource source;
+  InputPlan plan;  ///< its numbers outlive the program
 };
 
 /// How much of a device a run may use, and what an instance brings along.
@@ -70,6 +81,19 @@ struct DeviceDemand {
   bool end_states = false;
   double memory_mib = 0.0;  ///< most device memory; 0: half of what is free
   int event_log = 0;        ///< entries in the event log of an instance, for a model with events
+  std::optional<DeviceSampling> sampling = std::nullopt;  ///< none: inputs come from the host
+};
+
+/// Where a device's batches come from and go to. One feed serves one worker; calls come from one thread.
+class DeviceFeed {
+ public:
+  virtual ~DeviceFeed() = default;
+  /// The next instances, with room for their results, at most `DeviceProgram::batch_size()`; null: there are no more.
+  /// `with_inputs`: parameters, initial values, time spans and output times are filled in.
+  virtual Chunk* take(bool with_inputs) = 0;
+  /// Gives a chunk back with all results, and with the inputs if it came without.
+  virtual void store(Chunk& chunk) = 0;
+  virtual bool cancelled() = 0;
 };
 
 /// A kernel on the devices of this machine.
@@ -83,7 +107,7 @@ class DeviceProgram {
   /// How threads are divided among instances, in words.
   virtual std::string shape() const = 0;
   /// What `Kernel::run` is for a pack: integrates instances of `feed` until there are no more. Throws DeviceError.
-  virtual void integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) = 0;
+  virtual void integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) = 0;
 };
 
 class DeviceBackend {

@@ -60,8 +60,40 @@ class WorkQueue {
       count = static_cast<int>(std::min<std::int64_t>(most, open->chunk.count - first));
       open->handed_out += count;
     }
-    for (int k = 0; k < count; ++k) assignments[k] = prepare(open->chunk, first + k);
+    for (int k = 0; k < count; ++k) {
+      fill_inputs(open->chunk, first + k);
+      assignments[k] = assignment(open->chunk, first + k);
+    }
     return count;
+  }
+
+  /// The next chunk as a whole, for a device; null: there are no more.
+  Chunk* take_chunk(bool with_inputs) {
+    OpenChunk* open = nullptr;
+    {
+      std::unique_lock lock(mutex_);
+      while (open == nullptr) {
+        if (stopped() || next_ == run_.instances) return nullptr;
+        open = chunk_with_spare_instances();
+        if (open == nullptr) changed_.wait_for(lock, std::chrono::milliseconds(100));
+      }
+      open->handed_out = open->chunk.count;
+    }
+    if (with_inputs) {
+      for (std::int64_t k = 0; k < open->chunk.count; ++k) fill_inputs(open->chunk, k);
+    }
+    return &open->chunk;
+  }
+
+  void store_chunk(const Chunk& chunk) {
+    const std::int64_t failed = std::count_if(chunk.outcomes.begin(), chunk.outcomes.end(),
+                                              [](const auto& outcome) { return !succeeded(outcome.status); });
+    const std::lock_guard lock(mutex_);
+    (*std::find_if(open_.begin(), open_.end(), [&](const auto& open) { return &open->chunk == &chunk; }))->finished =
+        chunk.count;
+    progress_.finished += chunk.count;
+    progress_.failed += failed;
+    changed_.notify_all();
   }
 
   void store(const Assignment& assignment, const InstanceOutcome& outcome) {
@@ -145,6 +177,7 @@ class WorkQueue {
     chunk.t_span.assign(count * 2, missing);
     chunk.times.assign(count * times, missing);
     chunk.values.assign(count * times * run_.saved.size(), missing);
+    if (run_.end_states) chunk.end_states.assign(count * 2 * static_cast<std::size_t>(run_.variable_count), missing);
     chunk.event_capacity = event_capacity(run_);
     const auto entries = count * static_cast<std::size_t>(chunk.event_capacity);
     chunk.events.resize(entries);
@@ -153,35 +186,36 @@ class WorkQueue {
     return open_.back().get();
   }
 
-  /// Instance number `k` of the chunk. Needs no lock: its part of the chunk belongs to the caller until it is stored.
-  Assignment prepare(Chunk& chunk, std::int64_t k) const {
+  /// The inputs of instance number `k` of the chunk. Needs no lock: its part of the chunk belongs to the caller until
+  /// it is stored.
+  void fill_inputs(Chunk& chunk, std::int64_t k) const {
     const auto at = static_cast<std::size_t>(k);
-    const auto times = static_cast<std::size_t>(run_.time_count);
     double* parameters = chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count);
     double* initial = chunk.initial.data() + at * initial_size(run_);
     double* t_span = chunk.t_span.data() + at * 2;
-    double* output_times = chunk.times.data() + at * times;
     run_.fill_instance(chunk.first + k, parameters, initial, t_span);
-    std::vector<double> own(initial_size(run_));
-    run_.kernel->initial_values(parameters, own.data());
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (std::isnan(initial[i])) initial[i] = own[i];
-    }
-    run_.fill_times(t_span[0], t_span[1], output_times);
+    run_.kernel->complete_initial(parameters, initial);
+    run_.fill_times(t_span[0], t_span[1], chunk.times.data() + at * static_cast<std::size_t>(run_.time_count));
+  }
+
+  Assignment assignment(Chunk& chunk, std::int64_t k) const {
+    const auto at = static_cast<std::size_t>(k);
+    const auto times = static_cast<std::size_t>(run_.time_count);
     const auto entry = at * static_cast<std::size_t>(chunk.event_capacity);
-    return {chunk.first + k,
-            parameters,
-            initial,
-            t_span[0],
-            t_span[1],
-            output_times,
-            run_.time_count,
-            chunk.values.data() + at * times * run_.saved.size(),
-            nullptr,
-            chunk.events.data() + entry,
-            chunk.event_values.data() + entry * 2 * event_row(run_),
-            chunk.event_capacity,
-            chunk.first_event_times.data() + at * static_cast<std::size_t>(run_.event_count)};
+    return {
+        chunk.first + k,
+        chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count),
+        chunk.initial.data() + at * initial_size(run_),
+        chunk.t_span[2 * at],
+        chunk.t_span[2 * at + 1],
+        chunk.times.data() + at * times,
+        run_.time_count,
+        chunk.values.data() + at * times * run_.saved.size(),
+        run_.end_states ? chunk.end_states.data() + at * 2 * static_cast<std::size_t>(run_.variable_count) : nullptr,
+        chunk.events.data() + entry,
+        chunk.event_values.data() + entry * 2 * event_row(run_),
+        chunk.event_capacity,
+        chunk.first_event_times.data() + at * static_cast<std::size_t>(run_.event_count)};
   }
 
   static void add(const InstanceOutcome& outcome, RunSummary& summary) {
@@ -221,11 +255,13 @@ class WorkQueue {
 };
 
 /// One pack on one thread, or one stream of a device.
-struct Worker {
+struct Worker : DeviceFeed {
+  Worker(WorkQueue& work_queue, const EnsembleRun& ensemble, int worker)
+      : queue(work_queue), run(ensemble), number(worker) {}
+
   WorkQueue& queue;
   const EnsembleRun& run;
-  int number;
-  std::vector<double> end_states;
+  const int number;
   Utilisation utilisation;
   std::exception_ptr failure;
 
@@ -235,9 +271,9 @@ struct Worker {
                       return static_cast<Worker*>(self)->take(assignments, most, wait);
                     },
                     [](void* self, const Assignment& assignment, const InstanceOutcome& outcome) {
-                      static_cast<Worker*>(self)->store(assignment, outcome);
+                      static_cast<Worker*>(self)->queue.store(assignment, outcome);
                     },
-                    [](void* self) { return static_cast<Worker*>(self)->queue.stopped(); }};
+                    [](void* self) { return static_cast<Worker*>(self)->cancelled(); }};
     const SolverOptions& options = run.options;
     std::vector<int> places(static_cast<std::size_t>(run.variable_count), -1);
     for (std::size_t k = 0; k < run.saved.size(); ++k)
@@ -254,7 +290,7 @@ struct Worker {
       return;
     }
     try {
-      run.device->integrate(number, settings, feed, utilisation);
+      run.device->integrate(number, settings, *this, utilisation);
     } catch (...) {
       failure = std::current_exception();
       queue.stop();
@@ -263,13 +299,7 @@ struct Worker {
 
   int take(Assignment* assignments, int most, bool wait) {
     try {
-      const int count = queue.take(assignments, most, wait);
-      if (run.end_state) {
-        // One buffer serves all lanes: the kernel fills it just before it stores.
-        end_states.resize(2 * static_cast<std::size_t>(run.variable_count));
-        for (int k = 0; k < count; ++k) assignments[k].end_state = end_states.data();
-      }
-      return count;
+      return queue.take(assignments, most, wait);
     } catch (...) {
       // Kernels know no exceptions: keep this one for the caller of the run.
       failure = std::current_exception();
@@ -278,15 +308,13 @@ struct Worker {
     }
   }
 
-  void store(const Assignment& assignment, const InstanceOutcome& outcome) {
-    if (assignment.end_state != nullptr) run.end_state(assignment.instance, assignment.end_state);
-    queue.store(assignment, outcome);
-  }
+  Chunk* take(bool with_inputs) override { return queue.take_chunk(with_inputs); }
+  void store(Chunk& chunk) override { queue.store_chunk(chunk); }
+  bool cancelled() override { return queue.stopped(); }
 };
 
 /// Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
 std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
-  if (run.device != nullptr) return run.device->batch_size();
   const std::int64_t doubles_per_instance =
       20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved)) +
       run.event_count + event_capacity(run) * (2 + 2 * static_cast<std::int64_t>(event_row(run)));
@@ -306,12 +334,18 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   summary.threads = run.device != nullptr     ? run.device->workers()
                     : run.options.threads > 0 ? run.options.threads
                                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
-  WorkQueue queue(run, chunk_size, 4 * static_cast<std::size_t>(summary.threads) + 8);
+  std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
+  auto most_open = 4 * static_cast<std::size_t>(summary.threads) + 8;
+  if (run.device != nullptr) {
+    // A chunk is a batch of the device, and may be large: one is integrated, one is written.
+    chunk_size = run.chunk_size > 0 ? std::min(run.chunk_size, run.device->batch_size()) : run.device->batch_size();
+    most_open = 2 * static_cast<std::size_t>(summary.threads);
+  }
+  WorkQueue queue(run, chunk_size, most_open);
   queue.start_workers(summary.threads);
 
-  std::vector<Worker> workers;
-  for (int i = 0; i < summary.threads; ++i) workers.push_back({queue, run, i, {}, {}, nullptr});
+  std::deque<Worker> workers;
+  for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, i);
   std::exception_ptr write_failure;
   {
     std::vector<std::jthread> threads;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <manyfold/options.hpp>
@@ -42,11 +43,12 @@ struct EnsembleRun {
   FillInstance fill_instance;
   int time_count = 1;
   FillTimes fill_times;
-  std::vector<int> saved;       ///< indices of the variables to save
-  SolverOptions options;        ///< atol already has one entry per variable
-  double fixed_step = 0.0;      ///< > 0: constant steps without error control, for convergence studies
-  std::int64_t chunk_size = 0;  ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
-  std::function<void(std::int64_t instance, const double* state)> end_state;  ///< [2][n]; from any thread
+  std::optional<InputPlan> plan;  ///< the same inputs and times, as a device computes them; none: it cannot
+  std::vector<int> saved;         ///< indices of the variables to save
+  SolverOptions options;          ///< atol already has one entry per variable
+  double fixed_step = 0.0;        ///< > 0: constant steps without error control, for convergence studies
+  std::int64_t chunk_size = 0;    ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
+  bool end_states = false;        ///< chunks bring y and y' where instances ended
   const std::atomic<bool>* stop = nullptr;        ///< set: finish what is written, then return
   std::function<void(const Progress&)> progress;  ///< from the calling thread
 };

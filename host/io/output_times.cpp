@@ -8,6 +8,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "kernels/sampling/input_plan.hpp"
+
 namespace manyfold {
 
 OutputTimes::OutputTimes(int count, std::vector<double> times) : count_(count), times_(std::move(times)) {}
@@ -54,9 +56,7 @@ void OutputTimes::fill(double t_begin, double t_end, double* times) const {
     std::copy(times_.begin(), times_.end(), times);
     return;
   }
-  // Both ends to the last bit; a single time is the end.
-  for (int i = 0; i < count_ - 1; ++i) times[i] = t_begin + (t_end - t_begin) * (static_cast<double>(i) / (count_ - 1));
-  times[count_ - 1] = t_end;
+  fill_equal_steps(t_begin, t_end, count_, times);
 }
 
 }  // namespace manyfold

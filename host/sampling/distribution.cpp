@@ -33,33 +33,33 @@ void require_order(const char* distribution, double min, double max) {
 
 Distribution Distribution::constant(double value) {
   require_finite("constant", {{"value", value}});
-  return Distribution(Constant{value});
+  return Distribution(Kind::constant, {value});
 }
 
 Distribution Distribution::uniform(double min, double max) {
   require_finite("uniform", {{"min", min}, {"max", max}});
   require_order("uniform", min, max);
-  return Distribution(Uniform{min, max});
+  return Distribution(Law{Law::Kind::uniform, 0, {min, max}});
 }
 
 Distribution Distribution::loguniform(double min, double max) {
   require_finite("loguniform", {{"min", min}, {"max", max}});
   require(min > 0.0, "loguniform", "min", min, "greater than 0");
   require_order("loguniform", min, max);
-  return Distribution(LogUniform{min, max});
+  return Distribution(Law{Law::Kind::loguniform, 0, {min, max, exact::log(min), exact::log(max)}});
 }
 
 Distribution Distribution::normal(double mean, double sigma) {
   require_finite("normal", {{"mean", mean}, {"sigma", sigma}});
   require(sigma > 0.0, "normal", "sigma", sigma, "greater than 0");
-  return Distribution(Normal{mean, sigma});
+  return Distribution(Law{Law::Kind::normal, 0, {mean, sigma}});
 }
 
 Distribution Distribution::lognormal(double median, double sigma) {
   require_finite("lognormal", {{"median", median}, {"sigma", sigma}});
   require(median > 0.0, "lognormal", "median", median, "greater than 0");
   require(sigma > 0.0, "lognormal", "sigma", sigma, "greater than 0");
-  return Distribution(LogNormal{median, sigma});
+  return Distribution(Law{Law::Kind::lognormal, 0, {median, sigma}});
 }
 
 Distribution Distribution::truncated_normal(double mean, double sigma, double min, double max) {
@@ -70,7 +70,15 @@ Distribution Distribution::truncated_normal(double mean, double sigma, double mi
   // Beyond 37 sigma the probability of the interval underflows and nothing can be drawn from it.
   require((min - mean) / sigma < 37.0, name, "min", min, "less than 37 sigma above the mean");
   require((max - mean) / sigma > -37.0, name, "max", max, "less than 37 sigma below the mean");
-  return Distribution(TruncatedNormal{mean, sigma, min, max});
+  using boost::math::cdf;
+  using boost::math::complement;
+  const StandardNormal normal;
+  const double low = (min - mean) / sigma;
+  const double high = (max - mean) / sigma;
+  return Distribution(Law{Law::Kind::truncated_normal,
+                          0,
+                          {mean, sigma, min, max, cdf(normal, low), cdf(normal, high), cdf(complement(normal, low)),
+                           cdf(complement(normal, high))}});
 }
 
 Distribution Distribution::triangular(double min, double mode, double max) {
@@ -78,7 +86,7 @@ Distribution Distribution::triangular(double min, double mode, double max) {
   require_order("triangular", min, max);
   require(min <= mode && mode <= max, "triangular", "mode", mode,
           fmt::format("between min ({}) and max ({})", min, max));
-  return Distribution(Triangular{min, mode, max});
+  return Distribution(Law{Law::Kind::triangular, 0, {min, mode, max}});
 }
 
 Distribution Distribution::beta(double alpha, double beta, double min, double max) {
@@ -86,14 +94,14 @@ Distribution Distribution::beta(double alpha, double beta, double min, double ma
   require(alpha > 0.0, "beta", "alpha", alpha, "greater than 0");
   require(beta > 0.0, "beta", "beta", beta, "greater than 0");
   require_order("beta", min, max);
-  return Distribution(Beta{alpha, beta, min, max});
+  return Distribution(Kind::beta, {alpha, beta, min, max});
 }
 
 Distribution Distribution::gamma(double shape, double scale) {
   require_finite("gamma", {{"shape", shape}, {"scale", scale}});
   require(shape > 0.0, "gamma", "shape", shape, "greater than 0");
   require(scale > 0.0, "gamma", "scale", scale, "greater than 0");
-  return Distribution(Gamma{shape, scale});
+  return Distribution(Kind::gamma, {shape, scale});
 }
 
 Distribution Distribution::choice(std::vector<double> values, std::vector<double> weights) {
@@ -115,83 +123,26 @@ Distribution Distribution::choice(std::vector<double> values, std::vector<double
     weight = sum;
   }
   require(sum > 0.0 && std::isfinite(sum), "choice", "weights", sum, "positive and finite in sum");
-  for (double& weight : weights) weight /= sum;
-  return Distribution(Choice{std::move(values), std::move(weights)});
-}
-
-double Distribution::value_at(const Constant& law, double) {
-  return law.value;
-}
-
-double Distribution::value_at(const Uniform& law, double u) {
-  // Not min + u * (max - min): the difference of two large bounds of opposite sign overflows.
-  return std::clamp(law.min * (1.0 - u) + law.max * u, law.min, law.max);
-}
-
-double Distribution::value_at(const LogUniform& law, double u) {
-  return std::clamp(std::exp(std::log(law.min) * (1.0 - u) + std::log(law.max) * u), law.min, law.max);
-}
-
-double Distribution::value_at(const Normal& law, double u) {
-  return law.mean + law.sigma * boost::math::quantile(StandardNormal(), u);
-}
-
-double Distribution::value_at(const LogNormal& law, double u) {
-  return law.median * std::exp(law.sigma * boost::math::quantile(StandardNormal(), u));
-}
-
-double Distribution::value_at(const TruncatedNormal& law, double u) {
-  using boost::math::cdf;
-  using boost::math::complement;
-  const StandardNormal normal;
-  const double low = (law.min - law.mean) / law.sigma;
-  const double high = (law.max - law.mean) / law.sigma;
-  double z = 0.0;
-  if (low > 0.0) {
-    // In the upper tail the probabilities above the bounds are the small, accurate numbers.
-    const double above_low = cdf(complement(normal, low));
-    const double above_high = cdf(complement(normal, high));
-    z = boost::math::quantile(complement(normal, above_low * (1.0 - u) + above_high * u));
-  } else {
-    const double below_low = cdf(normal, low);
-    if (high > 0.0 && u > 0.5) {
-      // Around the middle take the tail that is nearer, so that neither loses digits.
-      const double above_high = cdf(complement(normal, high));
-      const double above_low = cdf(complement(normal, low));
-      z = boost::math::quantile(complement(normal, above_low * (1.0 - u) + above_high * u));
-    } else {
-      z = boost::math::quantile(normal, below_low * (1.0 - u) + cdf(normal, high) * u);
-    }
-  }
-  return std::clamp(law.mean + law.sigma * z, law.min, law.max);
-}
-
-double Distribution::value_at(const Triangular& law, double u) {
-  // Each side from its own end: boost's triangular distribution subtracts two nearly equal numbers near the ends.
-  const double width = law.max - law.min;
-  const double rise = (law.mode - law.min) / width;
-  const double value =
-      u < rise ? law.min + width * std::sqrt(u * rise) : law.max - width * std::sqrt((1.0 - u) * (1.0 - rise));
-  return std::clamp(value, law.min, law.max);
-}
-
-double Distribution::value_at(const Beta& law, double u) {
-  const double unit = boost::math::quantile(boost::math::beta_distribution<double>(law.alpha, law.beta), u);
-  return std::clamp(law.min * (1.0 - unit) + law.max * unit, law.min, law.max);
-}
-
-double Distribution::value_at(const Gamma& law, double u) {
-  return boost::math::quantile(boost::math::gamma_distribution<double>(law.shape, law.scale), u);
-}
-
-double Distribution::value_at(const Choice& law, double u) {
-  const auto place = std::upper_bound(law.cumulative.begin(), law.cumulative.end() - 1, u);
-  return law.values[static_cast<std::size_t>(place - law.cumulative.begin())];
+  const int count = static_cast<int>(values.size());
+  for (const double weight : weights) values.push_back(weight / sum);
+  return Distribution(Law{Law::Kind::choice, count, {}}, std::move(values));
 }
 
 double Distribution::quantile(double u) const {
   if (!(u > 0.0 && u < 1.0)) throw UsageError(fmt::format("u of a quantile is {}, but must be inside (0, 1)", u));
-  return std::visit([u](const auto& law) { return value_at(law, u); }, law_);
+  switch (kind_) {
+    case Kind::law:
+      return manyfold::quantile(law_, table_.data(), u);
+    case Kind::constant:
+      return table_[0];
+    case Kind::beta: {
+      const double unit = boost::math::quantile(boost::math::beta_distribution<double>(table_[0], table_[1]), u);
+      return std::clamp(table_[2] * (1.0 - unit) + table_[3] * unit, table_[2], table_[3]);
+    }
+    case Kind::gamma:
+      return boost::math::quantile(boost::math::gamma_distribution<double>(table_[0], table_[1]), u);
+  }
+  return 0.0;
 }
 
 double Distribution::level(int index, int levels) const {
@@ -199,18 +150,18 @@ double Distribution::level(int index, int levels) const {
     throw UsageError(
         fmt::format("level {} of {} does not exist: levels must be at least 1, level inside", index, levels));
   }
-  if (const auto* choice = std::get_if<Choice>(&law_)) return choice->values.at(static_cast<std::size_t>(index));
-  const bool to_the_ends = std::holds_alternative<Uniform>(law_) || std::holds_alternative<LogUniform>(law_);
+  if (natural_levels() > 1) return table_.at(static_cast<std::size_t>(index));
+  const bool logarithmic = kind_ == Kind::law && law_.kind == Law::Kind::loguniform;
+  const bool to_the_ends = logarithmic || (kind_ == Kind::law && law_.kind == Law::Kind::uniform);
   if (!to_the_ends || levels == 1) return quantile((index + 0.5) / levels);
-  const double u = static_cast<double>(index) / (levels - 1);
-  if (const auto* uniform = std::get_if<Uniform>(&law_)) return value_at(*uniform, u);
-  const auto& law = std::get<LogUniform>(law_);
   // exp(log(x)) is not x: the ends are what the user wrote.
-  return index == 0 ? law.min : index == levels - 1 ? law.max : value_at(law, u);
+  if (index == 0) return law_.a[0];
+  if (index == levels - 1) return law_.a[1];
+  return manyfold::quantile(law_, nullptr, static_cast<double>(index) / (levels - 1));
 }
 
 int Distribution::natural_levels() const {
-  if (const auto* choice = std::get_if<Choice>(&law_)) return static_cast<int>(choice->values.size());
+  if (kind_ == Kind::law && law_.kind == Law::Kind::choice) return law_.count;
   return is_constant() ? 1 : 0;
 }
 

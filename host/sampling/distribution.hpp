@@ -2,10 +2,11 @@
 // Distributions of one sampled quantity, as quantile functions, so that every sampler can drive every distribution.
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <manyfold/error.hpp>
+
+#include "kernels/sampling/law.hpp"
 
 namespace manyfold {
 
@@ -42,59 +43,23 @@ class Distribution {
   /// The number of values of a choice, 1 for a constant, else 0: any number of levels is possible.
   int natural_levels() const;
 
-  bool is_constant() const { return std::holds_alternative<Constant>(law_); }
+  bool is_constant() const { return kind_ == Kind::constant; }
+
+  /// As hosts and devices evaluate it alike, with the numbers of a choice in `table()`; null if it is a constant, or
+  /// evaluated on the host alone.
+  const Law* law() const { return kind_ == Kind::law ? &law_ : nullptr; }
+  const std::vector<double>& table() const { return table_; }
 
  private:
-  struct Constant {
-    double value;
-  };
-  struct Uniform {
-    double min, max;
-  };
-  struct LogUniform {
-    double min, max;
-  };
-  struct Normal {
-    double mean, sigma;
-  };
-  struct LogNormal {
-    double median, sigma;
-  };
-  struct TruncatedNormal {
-    double mean, sigma, min, max;
-  };
-  struct Triangular {
-    double min, mode, max;
-  };
-  struct Beta {
-    double alpha, beta, min, max;
-  };
-  struct Gamma {
-    double shape, scale;
-  };
-  struct Choice {
-    std::vector<double> values;
-    std::vector<double> cumulative;  // of the weights, scaled to end at 1
-  };
-  using Law =
-      std::variant<Constant, Uniform, LogUniform, Normal, LogNormal, TruncatedNormal, Triangular, Beta, Gamma, Choice>;
+  enum class Kind { law, constant, beta, gamma };
 
-  // In place: g++ 12 takes the move of a whole variant for the use of an uninitialised vector when it instruments code.
-  template <class Chosen>
-  explicit Distribution(Chosen law) : law_(std::in_place_type<Chosen>, std::move(law)) {}
+  explicit Distribution(const Law& law, std::vector<double> table = {})
+      : kind_(Kind::law), law_(law), table_(std::move(table)) {}
+  Distribution(Kind kind, std::vector<double> arguments) : kind_(kind), table_(std::move(arguments)) {}
 
-  static double value_at(const Constant& law, double u);
-  static double value_at(const Uniform& law, double u);
-  static double value_at(const LogUniform& law, double u);
-  static double value_at(const Normal& law, double u);
-  static double value_at(const LogNormal& law, double u);
-  static double value_at(const TruncatedNormal& law, double u);
-  static double value_at(const Triangular& law, double u);
-  static double value_at(const Beta& law, double u);
-  static double value_at(const Gamma& law, double u);
-  static double value_at(const Choice& law, double u);
-
+  Kind kind_;
   Law law_;
+  std::vector<double> table_;  // of the law; else the arguments, in the order of the factory
 };
 
 }  // namespace manyfold

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,28 +14,43 @@
 namespace manyfold {
 namespace {
 
+/// Values that the host alone can compute.
 class RandomSample : public Sample {
  public:
   RandomSample(const SamplerSettings& settings, std::vector<Distribution> distributions)
       : instances_(settings.instances),
-        sampler_(make_unit_sampler(settings.sampler, settings.seed, settings.instances,
-                                   static_cast<int>(distributions.size()))),
+        sampler_(settings.sampler, settings.seed, settings.instances, static_cast<int>(distributions.size())),
         distributions_(std::move(distributions)) {}
   std::int64_t instances() const override { return instances_; }
   double value(std::int64_t instance, int quantity) const override {
-    return distributions_[static_cast<std::size_t>(quantity)].quantile(sampler_->coordinate(instance, quantity));
+    return distributions_[static_cast<std::size_t>(quantity)].quantile(sampler_.coordinate(instance, quantity));
   }
 
  private:
   std::int64_t instances_;
-  std::unique_ptr<const UnitSampler> sampler_;
+  UnitSampler sampler_;
   std::vector<Distribution> distributions_;
 };
 
-class GridSample : public Sample {
+/// Values that hosts and devices compute alike, from a plan.
+class PlannedSample : public Sample {
  public:
-  explicit GridSample(const std::vector<SampledQuantity>& quantities)
-      : values_(quantities.size()), strides_(quantities.size()) {
+  /// Every distribution has a law.
+  PlannedSample(const SamplerSettings& settings, const std::vector<SampledQuantity>& quantities)
+      : instances_(settings.instances),
+        sampler_(std::in_place, settings.sampler, settings.seed, settings.instances,
+                 static_cast<int>(quantities.size())) {
+    for (const SampledQuantity& quantity : quantities) {
+      SampledTarget target;
+      target.law = *quantity.distribution.law();
+      target.table = static_cast<int>(table_.size());
+      table_.insert(table_.end(), quantity.distribution.table().begin(), quantity.distribution.table().end());
+      targets_.push_back(target);
+    }
+  }
+
+  /// A grid over `quantities`, the last of which runs fastest.
+  explicit PlannedSample(const std::vector<SampledQuantity>& quantities) : targets_(quantities.size()) {
     for (std::size_t i = quantities.size(); i-- > 0;) {
       const SampledQuantity& quantity = quantities[i];
       const int natural = quantity.distribution.natural_levels();
@@ -47,25 +63,42 @@ class GridSample : public Sample {
         throw UsageError(
             fmt::format("levels of \"{}\" is {}, but its choice has {} values", quantity.name, levels, natural));
       }
-      for (int level = 0; level < levels; ++level) values_[i].push_back(quantity.distribution.level(level, levels));
-      strides_[i] = instances_;
+      targets_[i].table = static_cast<int>(table_.size());
+      targets_[i].levels = levels;
+      targets_[i].stride = instances_;
+      for (int level = 0; level < levels; ++level) table_.push_back(quantity.distribution.level(level, levels));
       if (instances_ > std::numeric_limits<std::int64_t>::max() / levels) {
         throw UsageError("the grid has more than 2^63 instances: take fewer levels");
       }
       instances_ *= levels;
     }
   }
+
   std::int64_t instances() const override { return instances_; }
   double value(std::int64_t instance, int quantity) const override {
-    const auto i = static_cast<std::size_t>(quantity);
-    const std::int64_t level = instance / strides_[i] % static_cast<std::int64_t>(values_[i].size());
-    return values_[i][static_cast<std::size_t>(level)];
+    return sampled_value(*plan(), quantity, instance);
+  }
+  std::optional<InputPlan> plan() const override {
+    InputPlan plan;
+    plan.grid = !sampler_;
+    if (sampler_) plan.points = sampler_->points();
+    plan.targets = targets_.data();
+    plan.target_count = static_cast<int>(targets_.size());
+    plan.table = table_.data();
+    plan.table_size = static_cast<int>(table_.size());
+    return plan;
+  }
+  void place(int quantity, SampledTarget::Place where, int index) {
+    SampledTarget& target = targets_[static_cast<std::size_t>(quantity)];
+    target.place = where;
+    target.index = index;
   }
 
  private:
-  std::vector<std::vector<double>> values_;  // [quantities][levels]
-  std::vector<std::int64_t> strides_;
   std::int64_t instances_ = 1;
+  std::optional<UnitSampler> sampler_;  ///< unless it is a grid
+  std::vector<SampledTarget> targets_;
+  std::vector<double> table_;
 };
 
 class TableSample : public Sample {
@@ -107,15 +140,15 @@ EnsembleInputs::EnsembleInputs(const ModelDescription& model)
 
 EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const SampledQuantity& quantity) {
   if (quantity.kind == SampledQuantity::Kind::time) {
-    if (quantity.name == "t_begin") return {Slot::time, 0};
-    if (quantity.name == "t_end") return {Slot::time, 1};
+    if (quantity.name == "t_begin") return {Place::time, 0};
+    if (quantity.name == "t_end") return {Place::time, 1};
     throw UsageError(fmt::format("the time span has no end \"{}\": t_begin or t_end", quantity.name));
   }
   std::vector<std::string> known;
   const bool parameter = quantity.kind == SampledQuantity::Kind::parameter;
   const std::vector<VariableDescription> initial = model.initial_quantities();
   const int index = parameter ? index_of(model.parameters, quantity.name) : index_of(initial, quantity.name);
-  if (index >= 0) return {parameter ? Slot::parameter : Slot::initial, index};
+  if (index >= 0) return {parameter ? Place::parameter : Place::initial, index};
   if (parameter) {
     append_names(model.parameters, known);
   } else {
@@ -127,18 +160,18 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
 
 void EnsembleInputs::set(Target target, double value) {
   const auto index = static_cast<std::size_t>(target.index);
-  if (target.slot == Slot::time) {
+  if (target.place == Place::time) {
     t_span_[index] = value;
   } else {
-    (target.slot == Slot::parameter ? parameters_ : initial_)[index] = value;
+    (target.place == Place::parameter ? parameters_ : initial_)[index] = value;
   }
 }
 
 void EnsembleInputs::finish_targets() {
   for (const Target& target : targets_) {
-    if (target.slot == Slot::parameter) sampled_parameters_.push_back(target.index);
-    if (target.slot == Slot::initial) sampled_initial_.push_back(target.index);
-    if (target.slot == Slot::time) sampled_times_[static_cast<std::size_t>(target.index)] = true;
+    if (target.place == Place::parameter) sampled_parameters_.push_back(target.index);
+    if (target.place == Place::initial) sampled_initial_.push_back(target.index);
+    if (target.place == Place::time) sampled_times_[static_cast<std::size_t>(target.index)] = true;
   }
   std::sort(sampled_parameters_.begin(), sampled_parameters_.end());
   std::sort(sampled_initial_.begin(), sampled_initial_.end());
@@ -149,13 +182,13 @@ EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const Samp
   EnsembleInputs inputs(model);
   std::vector<SampledQuantity> drawn;
   std::vector<Distribution> distributions;
-  std::vector<std::pair<Slot, int>> seen;
+  std::vector<std::pair<Place, int>> seen;
   for (const SampledQuantity& quantity : quantities) {
     const Target target = find(model, quantity);
-    if (std::find(seen.begin(), seen.end(), std::pair(target.slot, target.index)) != seen.end()) {
+    if (std::find(seen.begin(), seen.end(), std::pair(target.place, target.index)) != seen.end()) {
       throw UsageError(fmt::format("\"{}\" is given twice, but needs one distribution", quantity.name));
     }
-    seen.emplace_back(target.slot, target.index);
+    seen.emplace_back(target.place, target.index);
     if (quantity.distribution.is_constant()) {
       inputs.set(target, quantity.distribution.quantile(0.5));
       continue;
@@ -164,14 +197,23 @@ EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const Samp
     drawn.push_back(quantity);
     distributions.push_back(quantity.distribution);
   }
+  std::shared_ptr<PlannedSample> planned;
   if (settings.sampler == "grid") {
-    inputs.sample_ = std::make_shared<GridSample>(drawn);
-    if (settings.instances != 0 && settings.instances != inputs.sample_->instances()) {
-      throw UsageError(fmt::format("instances is {}, but the grid has {}: leave it out", settings.instances,
-                                   inputs.sample_->instances()));
+    planned = std::make_shared<PlannedSample>(drawn);
+    if (settings.instances != 0 && settings.instances != planned->instances()) {
+      throw UsageError(
+          fmt::format("instances is {}, but the grid has {}: leave it out", settings.instances, planned->instances()));
     }
+  } else if (std::all_of(drawn.begin(), drawn.end(), [](const auto& q) { return q.distribution.law() != nullptr; })) {
+    planned = std::make_shared<PlannedSample>(settings, drawn);
   } else {
     inputs.sample_ = std::make_shared<RandomSample>(settings, std::move(distributions));
+  }
+  if (planned) {
+    for (std::size_t i = 0; i < inputs.targets_.size(); ++i) {
+      planned->place(static_cast<int>(i), inputs.targets_[i].place, inputs.targets_[i].index);
+    }
+    inputs.sample_ = std::move(planned);
   }
   inputs.finish_targets();
   return inputs;
@@ -190,9 +232,9 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
     const int column = i < table.name_columns.size() ? table.name_columns[i] : 1;
     const int parameter = index_of(model.parameters, name);
     const int variable = index_of(initial, name);
-    Target target{Slot::parameter, parameter};
-    if (parameter < 0 && variable >= 0) target = {Slot::initial, variable};
-    if (parameter < 0 && variable < 0) target = {Slot::time, name == "t_begin" ? 0 : name == "t_end" ? 1 : -1};
+    Target target{Place::parameter, parameter};
+    if (parameter < 0 && variable >= 0) target = {Place::initial, variable};
+    if (parameter < 0 && variable < 0) target = {Place::time, name == "t_begin" ? 0 : name == "t_end" ? 1 : -1};
     if (target.index < 0) {
       problems.push_back(
           fmt::format("{}model \"{}\" has no parameter or variable \"{}\" for this column of the table{}",
@@ -211,7 +253,7 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
       throw UsageError(fmt::format("\"{}\" has a distribution, but beside a table it must be a number", constant.name));
     }
     const bool in_table = std::any_of(inputs.targets_.begin(), inputs.targets_.end(), [&](const Target& other) {
-      return other.slot == target.slot && other.index == target.index;
+      return other.place == target.place && other.index == target.index;
     });
     if (in_table) throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
     inputs.set(target, constant.distribution.quantile(0.5));
@@ -233,14 +275,30 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
 }
 
 void EnsembleInputs::fill(std::int64_t instance, double* parameters, double* initial, double* t_span) const {
+  if (const std::optional<InputPlan> followed = plan()) {
+    fill_inputs(*followed, instance, parameters, initial, t_span);
+    return;
+  }
   std::copy(parameters_.begin(), parameters_.end(), parameters);
   std::copy(initial_.begin(), initial_.end(), initial);
   std::copy(t_span_.begin(), t_span_.end(), t_span);
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     const Target& target = targets_[i];
-    double* slot = target.slot == Slot::parameter ? parameters : target.slot == Slot::initial ? initial : t_span;
-    slot[target.index] = sample_->value(instance, static_cast<int>(i));
+    double* place = target.place == Place::parameter ? parameters : target.place == Place::initial ? initial : t_span;
+    place[target.index] = sample_->value(instance, static_cast<int>(i));
   }
+}
+
+std::optional<InputPlan> EnsembleInputs::plan() const {
+  std::optional<InputPlan> plan = sample_->plan();
+  if (!plan) return plan;
+  plan->parameters = parameters_.data();
+  plan->parameter_count = static_cast<int>(parameters_.size());
+  plan->initial = initial_.data();
+  plan->initial_count = static_cast<int>(initial_.size());
+  plan->t_span[0] = t_span_[0];
+  plan->t_span[1] = t_span_[1];
+  return plan;
 }
 
 }  // namespace manyfold

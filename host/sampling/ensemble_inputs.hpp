@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 #include "host/sampling/distribution.hpp"
 #include "host/sampling/table.hpp"
+#include "kernels/sampling/input_plan.hpp"
 
 namespace manyfold {
 
@@ -40,6 +42,8 @@ class Sample {
   virtual ~Sample() = default;
   virtual std::int64_t instances() const = 0;
   virtual double value(std::int64_t instance, int quantity) const = 0;
+  /// The plan by which a device computes the same values; none if it cannot. Its tables are this object's.
+  virtual std::optional<InputPlan> plan() const { return std::nullopt; }
 };
 
 /// Immutable after set-up; `fill` is order-free and may be called from many threads. The sample of instance i depends
@@ -68,15 +72,19 @@ class EnsembleInputs {
   /// and end.
   void fill(std::int64_t instance, double* parameters, double* initial, double* t_span) const;
 
+  /// What `fill` does, as a device can do it, to the last bit; none for tables, and for distributions that the host
+  /// alone evaluates (beta, gamma). The numbers are this object's; output times are the caller's to add.
+  std::optional<InputPlan> plan() const;
+
   const std::vector<int>& sampled_parameters() const { return sampled_parameters_; }  ///< indices, ascending
   const std::vector<int>& sampled_initial() const { return sampled_initial_; }        ///< indices, ascending
   const std::array<bool, 2>& sampled_times() const { return sampled_times_; }         ///< whether start, end vary
   const std::array<double, 2>& t_span() const { return t_span_; }
 
  private:
-  enum class Slot { parameter, initial, time };
+  using Place = SampledTarget::Place;
   struct Target {
-    Slot slot;
+    Place place;
     int index;
   };
 

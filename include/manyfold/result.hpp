@@ -20,6 +20,8 @@ struct Chunk {
   std::vector<double> times;    ///< [count][times]: output times, in the order of integration
   std::vector<double> values;   ///< [count][times][saved variables]; NaN where an instance did not arrive
 
+  std::vector<double> end_states;  ///< [count][2][variables]: y and y' where an instance ended; empty if not asked for
+
   int event_capacity = 0;           ///< entries per instance in the two arrays below
   std::vector<EventRecord> events;  ///< [count][event_capacity]; the first min(counters.events, event_capacity) are set
   std::vector<double> event_values;  ///< [count][event_capacity][2][saved variables, discrete numbers]: before, after

@@ -72,7 +72,7 @@ class BatchSupply {
   Team team_;
 };
 
-/// Makes the initial conditions of instance `i` consistent.
+/// Begins the results of instance `i` and makes its initial conditions consistent.
 template <class Method>
 MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
                                          typename Integrator<Method>::Conditions& conditions) {
@@ -80,6 +80,17 @@ MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
   const auto& options = *static_cast<const IntegratorOptions<System::n>*>(batch.options);
   auto& ready = static_cast<typename Integrator<Method>::Initial*>(batch.ready)[i];
   const Assignment assignment = BatchSupply<Method>::assignment(batch, i);
+  const double missing = __builtin_bit_cast(double, 0x7ff8ULL << 48);  // NaN
+  for (int k = 0; k < batch.time_count * batch.saved.count; ++k) assignment.values[k] = missing;
+  if (assignment.end_state != nullptr) {
+    for (int k = 0; k < 2 * System::n; ++k) assignment.end_state[k] = missing;
+  }
+  for (int k = 0; k < System::events; ++k) assignment.first_event_times[k] = missing;
+  // What it keeps if nobody comes to integrate it.
+  InstanceOutcome outcome;
+  outcome.t_reached = assignment.t_begin;
+  batch.outcomes[i] = outcome;
+  System::complete_initial(assignment.parameters, batch.initial + static_cast<std::int64_t>(i) * System::initial_size);
   ready.t = assignment.t_begin;
   ready.t_end = assignment.t_end;
   System::distribute_initial(

@@ -3,7 +3,6 @@
 // docs/choosing.md, where the measurements are.
 #include "radau.hpp"
 #include "rosenbrock.hpp"
-#include "variable_radau.hpp"
 
 namespace manyfold {
 
@@ -26,10 +25,10 @@ constexpr auto choose_method() {
     } else {
       return Chosen<Rodas4<System, Real>>();
     }
-  } else if constexpr (accuracy == Accuracy::loose) {
-    return Chosen<Radau5<System, Real>>();
+  } else if constexpr (accuracy == Accuracy::tight) {
+    return Chosen<Radau9<System, Real>>();
   } else {
-    return Chosen<Radau<System, Real>>();
+    return Chosen<Radau5<System, Real>>();
   }
 }
 

@@ -260,6 +260,34 @@ TEST_P(CudaTier, LogsEventsAsTheProcessor) {
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NEAR(device_first[i], first[i], 30.0 * 1e-8 * first[i]);
 }
 
+TEST_F(CudaBackend, ParametersAreSampledOnTheDeviceAsOnTheHost) {
+  const auto sweep_of = [&](const std::string& backend, const std::string& sampler, const std::string& k2) {
+    std::ofstream(folder_ / "sweep.toml")
+        << "model = \"robertson\"\nt_span = [0.0, { distribution = \"loguniform\", min = 0.5, max = 2 "
+           "}]\n[solver]\nbackend = \""
+        << backend << "\"\n[ensemble]\ninstances = 300\nseed = 3\nsampler = \"" << sampler
+        << "\"\n[parameters]\nk1 = { distribution = \"lognormal\", median = 0.04, sigma = 0.2 }\nk2 = " << k2
+        << "\n[initial]\ny2 = { distribution = \"uniform\", min = 0, max = 1e-6 }\n[output]\nfile = \"out.nc\"\ntimes "
+           "= 4\n";
+    return "run sweep.toml --json";
+  };
+  const std::string normal = "{ distribution = \"normal\", mean = 1e4, sigma = 100 }";
+  for (const char* sampler : {"monte_carlo", "latin_hypercube", "sobol"}) {
+    const Outcome outcome = call(sweep_of("cuda", sampler, normal));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    fs::rename(folder_ / "out.nc", folder_ / "cuda.nc");
+    ASSERT_EQ(call(sweep_of("cpu", sampler, normal)).code, 0);
+    for (const char* name : {"param_k1", "param_k2", "initial_y2", "t_end", "time"}) {
+      EXPECT_EQ(values("cuda.nc", name), values("out.nc", name)) << sampler << " " << name;
+    }
+  }
+  // Only the host has the quantiles of beta and gamma distributions.
+  const char* cannot_sample = "MANYFOLD_EMULATED_FAILURE=sample";
+  EXPECT_EQ(call(sweep_of("cuda", "sobol", normal), cannot_sample).code, 1);
+  EXPECT_EQ(call(sweep_of("cuda", "sobol", "{ distribution = \"gamma\", shape = 1e4, scale = 1 }"), cannot_sample).code,
+            0);
+}
+
 TEST_F(CudaBackend, AutoTakesTheDeviceForManyInstancesOnly) {
   const Outcome few = call(sweep(100, "", "times = \"end\"\n"));
   ASSERT_EQ(few.code, 0) << few.err;

@@ -281,5 +281,19 @@ TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
   }
 }
 
+TEST_F(Compilation, TheKernelThatSamplesContractsNoProductsAndSums) {
+  DeviceSource source = sampling_source();
+  source.cache = cache_;
+  // A device that the compiler does not know gets the text of its portable code.
+  const std::string text = backend_->compile(source, "sm_999").binary;
+  EXPECT_NE(text.find("manyfold_sample"), std::string::npos);
+  EXPECT_NE(text.find("div.rn.f64"), std::string::npos);
+  EXPECT_NE(text.find("sqrt.rn.f64"), std::string::npos);
+  EXPECT_EQ(text.find("fma."), std::string::npos);
+  for (const std::string& architecture : architectures()) {
+    EXPECT_NO_THROW(backend_->compile(source, architecture)) << architecture;
+  }
+}
+
 }  // namespace
 }  // namespace manyfold

@@ -6,6 +6,7 @@
 // precision, or one with another method or precision, PROBLEM-METHOD or PROBLEM-PRECISION; without it, robertson.
 // MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does;
+// MANYFOLD_EMULATED_FAILURE=sample makes the launch of the kernel that computes inputs fail;
 // MANYFOLD_EMULATED_FAILURE=capture makes streams refuse to be captured as graphs.
 #include <cuda.h>
 
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "kernels/cuda/lockstep.hpp"
+#include "kernels/cuda/sampling.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum_index2/pendulum_index2.hpp"
@@ -214,6 +216,15 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
     auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
     return [=] { *settings = manyfold::integrator_options<Method>(options); };
   }
+  if (name == "manyfold_sample") {
+    const auto plan = *static_cast<manyfold::InputPlan*>(arguments[0]);
+    const auto inputs = *static_cast<manyfold::DeviceInputs*>(arguments[1]);
+    const auto first = *static_cast<std::int64_t*>(arguments[2]);
+    const int count = *static_cast<int*>(arguments[3]);
+    return [=] {
+      for (int i = 0; i < count; ++i) manyfold::sample_instance(plan, inputs, first, i);
+    };
+  }
   const auto batch = *static_cast<manyfold::DeviceBatch*>(arguments[0]);
   if (name == "manyfold_initialize") {
     return [=] {
@@ -249,7 +260,8 @@ template <class Code>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
     CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}};
-    for (const char* name : {"manyfold_layout", "manyfold_prepare", "manyfold_initialize", "manyfold_integrate"}) {
+    for (const char* name :
+         {"manyfold_layout", "manyfold_prepare", "manyfold_sample", "manyfold_initialize", "manyfold_integrate"}) {
       result.functions.push_back({nullptr, name, &kernel_task<Code>});
     }
     for (const char* name :
@@ -432,6 +444,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, 
       shared_memory != block / Team::size * function->module->team_workspace) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (function->name == "manyfold_sample" && fails("sample")) return CUDA_ERROR_ILLEGAL_ADDRESS;
   if ((function->name == "manyfold_integrate" || function->name == "manyfold_lockstep_correct") && fails("launch")) {
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;

@@ -9,6 +9,8 @@
 #include <set>
 
 #include "host/compiler/catalog.hpp"
+#include "host/io/output_times.hpp"
+#include "host/sampling/ensemble_inputs.hpp"
 #include "kernels/sparsity.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/error_scales.hpp"
@@ -194,6 +196,88 @@ TEST_P(Device, AFailingInstanceLeavesTheOthersAlone) {
 INSTANTIATE_TEST_SUITE_P(Problems, Device, testing::ValuesIn(all_cases()), [](const auto& test) {
   return test.param.model + "_" + test.param.method + (test.param.tier == Tier::lockstep ? "_lockstep" : "");
 });
+
+class DeviceSamples : public testing::TestWithParam<std::string> {};
+
+TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
+  std::string reason;
+  const DeviceBackend* devices = devices_or_null(reason);
+  if (devices == nullptr) GTEST_SKIP() << reason;
+  if (emulated()) setenv("MANYFOLD_EMULATED_PROBLEM", "rectifier", 1);
+  const LoadedKernel& loaded = test::kernel_of("rectifier", "radau5");
+  const ModelDescription& model = loaded.model;
+  // Every law in turn, around the model's values.
+  std::vector<SampledQuantity> quantities;
+  for (std::size_t k = 0; k < model.parameters.size(); ++k) {
+    const double x = std::abs(model.parameters[k].value) + 1e-3;
+    const Distribution laws[] = {Distribution::uniform(0.9 * x, 1.1 * x),
+                                 Distribution::loguniform(0.5 * x, 2.0 * x),
+                                 Distribution::normal(x, 0.01 * x),
+                                 Distribution::lognormal(x, 0.1),
+                                 Distribution::truncated_normal(x, 0.1 * x, 0.95 * x, 1.3 * x),
+                                 Distribution::triangular(0.9 * x, x, 1.2 * x),
+                                 Distribution::choice({0.9 * x, x, 1.1 * x}, {1.0, 2.0, 1.0})};
+    const Distribution& law = laws[k % std::size(laws)];
+    quantities.push_back(
+        {SampledQuantity::Kind::parameter, model.parameters[k].name, law, law.table().empty() ? 2 : 0});
+  }
+  quantities.push_back({SampledQuantity::Kind::initial, model.variables[0].name, Distribution::normal(0.0, 1e-3), 2});
+  quantities.push_back({SampledQuantity::Kind::time, "t_end", Distribution::uniform(1e-4, 2e-4), 2});
+  const bool grid = GetParam() == "grid";
+  const auto inputs = EnsembleInputs::sampled(model, {GetParam(), grid ? 0 : 10'000, 12345}, quantities);
+
+  class Inputs : public ResultSink {
+   public:
+    void write(const Chunk& chunk) override {
+      parameters.insert(parameters.end(), chunk.parameters.begin(), chunk.parameters.end());
+      initial.insert(initial.end(), chunk.initial.begin(), chunk.initial.end());
+      t_span.insert(t_span.end(), chunk.t_span.begin(), chunk.t_span.end());
+      times.insert(times.end(), chunk.times.begin(), chunk.times.end());
+    }
+    std::vector<double> parameters, initial, t_span, times;
+  } sampled;
+  EnsembleRun run;
+  run.kernel = loaded.kernel;
+  run.parameter_count = static_cast<int>(model.parameters.size());
+  run.variable_count = static_cast<int>(model.variables.size());
+  run.event_count = static_cast<int>(model.events.size());
+  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.instances = inputs.instances();
+  run.fill_instance = [](std::int64_t, double*, double*, double*) { FAIL() << "the host filled an instance"; };
+  run.plan = inputs.plan();
+  ASSERT_TRUE(run.plan);
+  run.plan->time_count = run.time_count = 5;
+  run.saved = {0};
+  run.options.rtol = 1e-3;
+  run.options.atol.assign(model.variables.size(), 1e-3);
+  DeviceDemand demand{run.instances, run.time_count, 1, false, 0.0, run.options.event_log};
+  demand.sampling = DeviceSampling{sampling_source(), *run.plan};
+  const auto program = devices->load(device_source({"rectifier", "radau5", std::nullopt, ""}), demand);
+  run.device = program.get();
+  run_ensemble(run, sampled);
+
+  const std::size_t np = model.parameters.size();
+  const std::size_t n = model.variables.size();
+  ASSERT_EQ(sampled.parameters.size(), static_cast<std::size_t>(run.instances) * np);
+  std::vector<double> p(np);
+  std::vector<double> y(n);
+  std::vector<double> times(5);
+  double t_span[2];
+  const auto same = [](const std::vector<double>& a, std::int64_t i, const double* b, std::size_t count) {
+    return std::memcmp(a.data() + static_cast<std::size_t>(i) * count, b, count * sizeof(double)) == 0;
+  };
+  for (std::int64_t i = 0; i < run.instances; ++i) {
+    inputs.fill(i, p.data(), y.data(), t_span);
+    OutputTimes::equal_steps(5).fill(t_span[0], t_span[1], times.data());
+    ASSERT_TRUE(same(sampled.parameters, i, p.data(), np)) << "instance " << i;
+    ASSERT_TRUE(same(sampled.t_span, i, t_span, 2)) << "instance " << i;
+    ASSERT_TRUE(same(sampled.times, i, times.data(), 5)) << "instance " << i;
+    ASSERT_EQ(sampled.initial[static_cast<std::size_t>(i) * n], y[0]) << "instance " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Samplers, DeviceSamples, testing::Values("monte_carlo", "latin_hypercube", "sobol", "grid"),
+                         [](const auto& test) { return test.param; });
 
 TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   std::string reason;

@@ -20,13 +20,13 @@ TEST(Auto, GoesByFormIndexAndTolerance) {
   EXPECT_EQ((name_for<AutoMedium, System<Robertson>>()), "rodas4");
   EXPECT_EQ((name_for<AutoTight, System<Robertson>>()), "rodas5p");
   EXPECT_EQ((name_for<AutoLoose, System<RlcIndex1>>()), "radau5");
-  EXPECT_EQ((name_for<AutoMedium, System<RlcIndex1>>()), "radau");
-  EXPECT_EQ((name_for<AutoTight, System<PendulumIndex2>>()), "radau");
+  EXPECT_EQ((name_for<AutoMedium, System<RlcIndex1>>()), "radau5");
+  EXPECT_EQ((name_for<AutoTight, System<PendulumIndex2>>()), "radau9");
   EXPECT_EQ((name_for<AutoMedium, System<PendulumIndex3>>()), "radau9");
 }
 
 TEST(Auto, TakesNoRosenbrockMethodWithRoundedMatrices) {
-  EXPECT_EQ((name_for<AutoMedium, MixedSystem<System<Robertson>>>()), "radau");
+  EXPECT_EQ((name_for<AutoMedium, MixedSystem<System<Robertson>>>()), "radau5");
 }
 
 }  // namespace

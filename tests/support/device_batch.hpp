@@ -46,7 +46,6 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   for (std::size_t i = 0; i < count; ++i) {
     double* p = parameters.data() + i * System::parameters;
     run.fill_instance(static_cast<std::int64_t>(i), p, initial.data() + i * n, t_span.data() + 2 * i);
-    run.kernel->initial_values(p, initial.data() + i * n);
     run.fill_times(t_span[2 * i], t_span[2 * i + 1], output_times.data() + i * times);
   }
   std::vector<int> place(n);

@@ -87,9 +87,11 @@ class Backend : public DeviceBackend {
 
   std::unique_ptr<DeviceProgram> load(const DeviceSource& source, const DeviceDemand& demand) const override {
     if (!unavailable_.empty()) throw DeviceError(unavailable_);
-    std::vector<DeviceCode> codes;
+    std::vector<ProgramCode> codes;
     for (const DeviceDescription& description : descriptions_) {
-      codes.push_back(compile(source, description.architecture));
+      ProgramCode code{compile(source, description.architecture), {}};
+      if (demand.sampling) code.sampling = compile(demand.sampling->source, description.architecture);
+      codes.push_back(std::move(code));
     }
     return std::make_unique<Program>(handles_, codes, source.tier, demand);
   }
@@ -137,6 +139,7 @@ class Backend : public DeviceBackend {
     }
     std::vector<std::string> options = {"-std=c++20", "-default-device", "--gpu-architecture=" + target,
                                         "--ptxas-options=-v"};
+    if (!source.contracted) options.push_back("--fmad=false");
     for (const fs::path& path : source.include_paths) options.push_back("-I" + path.string());
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,145 +37,179 @@ std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& d
          static_cast<std::size_t>(layout.ready_size);
 }
 
-/// The data of one batch, on the host and on the device.
+/// An array of one batch on the device, and in page-locked memory from where it is copied while the host works on.
+template <class T>
+class BatchArray {
+ public:
+  /// `size`: elements of an instance.
+  BatchArray(std::size_t capacity, std::size_t size) : size_(size), host_(capacity * size), device_(capacity * size) {}
+
+  void copy_in(const std::vector<T>& from, CUstream stream) {
+    std::copy(from.begin(), from.end(), host_.data());
+    device_.copy_from(host_.data(), from.size(), stream);
+  }
+  std::size_t size() const { return size_; }
+  void begin_copy_out(std::size_t count, CUstream stream) { device_.copy_to(host_.data(), count * size_, stream); }
+  /// After the copy.
+  void copy_out(std::vector<T>& to) const { std::copy_n(host_.data(), to.size(), to.begin()); }
+  void clear(CUstream stream) { device_.clear(stream); }
+  T* get() const { return device_.get(); }
+
+ private:
+  std::size_t size_;
+  PinnedArray<T> host_;
+  DeviceArray<T> device_;
+};
+
+/// The data of one batch.
 class BatchMemory {
  public:
   BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
-      : variables_(static_cast<std::size_t>(layout.variables)),
-        initial_(static_cast<std::size_t>(layout.initial)),
-        parameters_(static_cast<std::size_t>(layout.parameters)),
-        times_(static_cast<std::size_t>(demand.time_count)),
-        saved_(static_cast<std::size_t>(demand.saved_count)),
-        end_state_(demand.end_states ? 2 * variables_ : 0),
-        events_(static_cast<std::size_t>(layout.events)),
+      : time_count_(demand.time_count),
         event_capacity_(event_capacity_of(layout, demand)),
-        event_numbers_(event_numbers_of(layout, demand)),
-        host_parameters_(capacity * parameters_),
-        host_initial_(capacity * initial_),
-        host_t_span_(capacity * 2),
-        host_times_(capacity * times_),
-        host_values_(capacity * times_ * saved_),
-        host_end_states_(capacity * end_state_),
-        host_outcomes_(capacity),
-        host_events_(capacity * event_capacity_),
-        host_event_values_(capacity * event_numbers_),
-        host_first_event_times_(capacity * events_),
-        parameters_array_(capacity * parameters_),
-        initial_array_(capacity * initial_),
-        t_span_array_(capacity * 2),
-        times_array_(capacity * times_),
-        values_array_(capacity * times_ * saved_),
-        end_states_array_(capacity * end_state_),
-        outcomes_array_(capacity),
-        events_array_(capacity * event_capacity_),
-        event_values_array_(capacity * event_numbers_),
-        first_event_times_array_(capacity * events_),
-        ready_array_(capacity * static_cast<std::size_t>(layout.ready_size)),
+        parameters_(capacity, static_cast<std::size_t>(layout.parameters)),
+        initial_(capacity, static_cast<std::size_t>(layout.initial)),
+        t_span_(capacity, 2),
+        times_(capacity, static_cast<std::size_t>(demand.time_count)),
+        values_(capacity, static_cast<std::size_t>(demand.time_count) * static_cast<std::size_t>(demand.saved_count)),
+        end_states_(capacity, demand.end_states ? 2 * static_cast<std::size_t>(layout.variables) : 0),
+        outcomes_(capacity, 1),
+        events_(capacity, event_capacity_),
+        event_values_(capacity, event_numbers_of(layout, demand)),
+        first_event_times_(capacity, static_cast<std::size_t>(layout.events)),
+        ready_(capacity * static_cast<std::size_t>(layout.ready_size)),
         next_(1) {}
 
-  void put(std::size_t i, const Assignment& assignment) {
-    std::copy_n(assignment.parameters, parameters_, host_parameters_.data() + i * parameters_);
-    std::copy_n(assignment.initial, initial_, host_initial_.data() + i * initial_);
-    host_t_span_[2 * i] = assignment.t_begin;
-    host_t_span_[2 * i + 1] = assignment.t_end;
-    std::copy_n(assignment.times, times_, host_times_.data() + i * times_);
-    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-    std::fill_n(host_values_.data() + i * times_ * saved_, times_ * saved_, missing);
-    std::fill_n(host_first_event_times_.data() + i * events_, events_, missing);
-    host_outcomes_[i] = InstanceOutcome{};
-    host_outcomes_[i].t_reached = assignment.t_begin;
+  /// Once, before the first batch: logs are copied whole, also where nothing was written.
+  void clear_logs(CUstream stream) {
+    events_.clear(stream);
+    event_values_.clear(stream);
   }
 
-  void copy_in(std::size_t count, CUstream stream) {
-    parameters_array_.copy_from(host_parameters_.data(), count * parameters_, stream);
-    initial_array_.copy_from(host_initial_.data(), count * initial_, stream);
-    t_span_array_.copy_from(host_t_span_.data(), count * 2, stream);
-    times_array_.copy_from(host_times_.data(), count * times_, stream);
-    values_array_.copy_from(host_values_.data(), count * times_ * saved_, stream);
-    outcomes_array_.copy_from(host_outcomes_.data(), count, stream);
-    first_event_times_array_.copy_from(host_first_event_times_.data(), count * events_, stream);
+  /// The inputs of `chunk` to the device.
+  void copy_in(const Chunk& chunk, CUstream stream) {
+    parameters_.copy_in(chunk.parameters, stream);
+    initial_.copy_in(chunk.initial, stream);
+    t_span_.copy_in(chunk.t_span, stream);
+    times_.copy_in(chunk.times, stream);
+  }
+
+  /// Results, and inputs if they were computed there, from the device.
+  void begin_copy_out(std::size_t count, bool with_inputs, CUstream stream) {
+    if (with_inputs) visit_inputs([&](auto& array, auto) { array.begin_copy_out(count, stream); });
+    visit_results([&](auto& array, auto) { array.begin_copy_out(count, stream); });
+  }
+  /// After the copy.
+  void copy_out(Chunk& chunk, bool with_inputs) {
+    if (with_inputs) visit_inputs([&](auto& array, auto member) { array.copy_out(chunk.*member); });
+    visit_results([&](auto& array, auto member) { array.copy_out(chunk.*member); });
+  }
+
+  /// The instances of a batch, and an empty queue.
+  DeviceBatch batch(std::size_t count, CUstream stream) {
     next_.clear(stream);
-  }
-
-  void copy_out(std::size_t count, CUstream stream) {
-    values_array_.copy_to(host_values_.data(), count * times_ * saved_, stream);
-    end_states_array_.copy_to(host_end_states_.data(), count * end_state_, stream);
-    outcomes_array_.copy_to(host_outcomes_.data(), count, stream);
-    events_array_.copy_to(host_events_.data(), count * event_capacity_, stream);
-    event_values_array_.copy_to(host_event_values_.data(), count * event_numbers_, stream);
-    first_event_times_array_.copy_to(host_first_event_times_.data(), count * events_, stream);
-  }
-
-  /// Instance i's results into `assignment`.
-  const InstanceOutcome& get(std::size_t i, const Assignment& assignment) const {
-    std::copy_n(host_values_.data() + i * times_ * saved_, times_ * saved_, assignment.values);
-    if (assignment.end_state != nullptr) {
-      std::copy_n(host_end_states_.data() + i * end_state_, end_state_, assignment.end_state);
-    }
-    const InstanceOutcome& outcome = host_outcomes_[i];
-    if (event_capacity_ > 0) {
-      const auto logged = std::min(static_cast<std::size_t>(outcome.counters.events), event_capacity_);
-      std::copy_n(host_events_.data() + i * event_capacity_, logged, assignment.events);
-      std::copy_n(host_event_values_.data() + i * event_numbers_, event_numbers_ / event_capacity_ * logged,
-                  assignment.event_values);
-    }
-    std::copy_n(host_first_event_times_.data() + i * events_, events_, assignment.first_event_times);
-    return outcome;
-  }
-
-  DeviceBatch batch(std::int64_t first, std::size_t count) const {
     DeviceBatch batch{};
-    batch.first = first;
     batch.count = static_cast<int>(count);
-    batch.parameters = parameters_array_.get();
-    batch.initial = initial_array_.get();
-    batch.t_span = t_span_array_.get();
-    batch.times = times_array_.get();
-    batch.time_count = static_cast<int>(times_);
-    batch.values = values_array_.get();
-    batch.end_states = end_state_ > 0 ? end_states_array_.get() : nullptr;
-    batch.outcomes = outcomes_array_.get();
-    batch.events = events_array_.get();
-    batch.event_values = event_values_array_.get();
+    batch.parameters = parameters_.get();
+    batch.initial = initial_.get();
+    batch.t_span = t_span_.get();
+    batch.times = times_.get();
+    batch.time_count = time_count_;
+    batch.values = values_.get();
+    batch.end_states = end_states_.size() > 0 ? end_states_.get() : nullptr;
+    batch.outcomes = outcomes_.get();
+    batch.events = events_.get();
+    batch.event_values = event_values_.get();
     batch.event_capacity = static_cast<int>(event_capacity_);
-    batch.first_event_times = first_event_times_array_.get();
-    batch.ready = ready_array_.get();
+    batch.first_event_times = first_event_times_.get();
+    batch.ready = ready_.get();
     batch.next = next_.get();
     return batch;
   }
 
  private:
-  std::size_t variables_;
-  std::size_t initial_;
-  std::size_t parameters_;
-  std::size_t times_;
-  std::size_t saved_;
-  std::size_t end_state_;
-  std::size_t events_;
+  void visit_inputs(auto&& visit) {
+    visit(parameters_, &Chunk::parameters);
+    visit(initial_, &Chunk::initial);
+    visit(t_span_, &Chunk::t_span);
+    visit(times_, &Chunk::times);
+  }
+  void visit_results(auto&& visit) {
+    visit(values_, &Chunk::values);
+    visit(end_states_, &Chunk::end_states);
+    visit(outcomes_, &Chunk::outcomes);
+    visit(events_, &Chunk::events);
+    visit(event_values_, &Chunk::event_values);
+    visit(first_event_times_, &Chunk::first_event_times);
+  }
+
+  int time_count_;
   std::size_t event_capacity_;
-  std::size_t event_numbers_;  ///< in the log of an instance
-  PinnedArray<double> host_parameters_;
-  PinnedArray<double> host_initial_;
-  PinnedArray<double> host_t_span_;
-  PinnedArray<double> host_times_;
-  PinnedArray<double> host_values_;
-  PinnedArray<double> host_end_states_;
-  PinnedArray<InstanceOutcome> host_outcomes_;
-  PinnedArray<EventRecord> host_events_;
-  PinnedArray<double> host_event_values_;
-  PinnedArray<double> host_first_event_times_;
-  DeviceArray<double> parameters_array_;
-  DeviceArray<double> initial_array_;
-  DeviceArray<double> t_span_array_;
-  DeviceArray<double> times_array_;
-  DeviceArray<double> values_array_;
-  DeviceArray<double> end_states_array_;
-  DeviceArray<InstanceOutcome> outcomes_array_;
-  DeviceArray<EventRecord> events_array_;
-  DeviceArray<double> event_values_array_;
-  DeviceArray<double> first_event_times_array_;
-  DeviceArray<char> ready_array_;
+  BatchArray<double> parameters_;
+  BatchArray<double> initial_;
+  BatchArray<double> t_span_;
+  BatchArray<double> times_;
+  BatchArray<double> values_;
+  BatchArray<double> end_states_;
+  BatchArray<InstanceOutcome> outcomes_;
+  BatchArray<EventRecord> events_;
+  BatchArray<double> event_values_;
+  BatchArray<double> first_event_times_;
+  DeviceArray<char> ready_;
   DeviceArray<int> next_;
+};
+
+/// Numbers that stay in device memory.
+template <class T>
+class DeviceTable {
+ public:
+  DeviceTable(const T* numbers, std::size_t count) : numbers_(count) {
+    const Stream stream;
+    numbers_.copy_from(numbers, count, stream.get());
+    stream.synchronize();
+  }
+  const T* get() const { return numbers_.get(); }
+
+ private:
+  DeviceArray<T> numbers_;
+};
+
+/// A plan whose numbers are in device memory.
+class DevicePlan {
+ public:
+  explicit DevicePlan(const InputPlan& plan)
+      : targets_(plan.targets, size(plan.target_count)),
+        table_(plan.table, size(plan.table_size)),
+        parameters_(plan.parameters, size(plan.parameter_count)),
+        initial_(plan.initial, size(plan.initial_count)),
+        times_(plan.times, plan.times != nullptr ? size(plan.time_count) : 0),
+        directions_(plan.points.directions, sobol_dimensions(plan) * UnitPoints::sobol_bits),
+        scrambles_(plan.points.scrambles, sobol_dimensions(plan)),
+        plan_(plan) {
+    plan_.targets = targets_.get();
+    plan_.table = table_.get();
+    plan_.parameters = parameters_.get();
+    plan_.initial = initial_.get();
+    plan_.times = plan.times != nullptr ? times_.get() : nullptr;
+    plan_.points.directions = directions_.get();
+    plan_.points.scrambles = scrambles_.get();
+  }
+  const InputPlan& get() const { return plan_; }
+
+ private:
+  static std::size_t size(int count) { return static_cast<std::size_t>(count); }
+  static std::size_t sobol_dimensions(const InputPlan& plan) {
+    return plan.points.directions != nullptr ? size(plan.target_count) : 0;
+  }
+
+  DeviceTable<SampledTarget> targets_;
+  DeviceTable<double> table_;
+  DeviceTable<double> parameters_;
+  DeviceTable<double> initial_;
+  DeviceTable<double> times_;
+  DeviceTable<std::uint32_t> directions_;
+  DeviceTable<std::uint32_t> scrambles_;
+  InputPlan plan_;
 };
 
 /// The block size that keeps most instances in flight; of equals the smallest, whose blocks end soonest.
@@ -218,13 +252,17 @@ void choose_block(LoadedDevice& loaded) {
            "cuFuncSetAttribute");
 }
 
-LoadedDevice load_device(CUdevice device, const DeviceCode& code, Tier tier) {
+LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bool sampled) {
   const Driver& cu = driver();
   LoadedDevice loaded;
   loaded.device = device;
   cu.check(cu.retain_context(&loaded.context, device), "cuDevicePrimaryCtxRetain");
   cu.check(cu.set_current(loaded.context), "cuCtxSetCurrent");
-  cu.check(cu.load_module(&loaded.module, code.binary.data()), "cuModuleLoadData");
+  cu.check(cu.load_module(&loaded.module, code.kernel.binary.data()), "cuModuleLoadData");
+  if (sampled) {
+    cu.check(cu.load_module(&loaded.sampling_module, code.sampling.binary.data()), "cuModuleLoadData");
+    cu.check(cu.get_function(&loaded.sample, loaded.sampling_module, "manyfold_sample"), "cuModuleGetFunction");
+  }
   CUfunction layout = nullptr;
   const bool fused = tier == Tier::fused;
   cu.check(cu.get_function(&layout, loaded.module, fused ? "manyfold_layout" : "manyfold_lockstep_layout"),
@@ -254,10 +292,12 @@ LoadedDevice load_device(CUdevice device, const DeviceCode& code, Tier tier) {
 
 }  // namespace
 
-Program::Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, Tier tier,
+Program::Program(const std::vector<CUdevice>& devices, const std::vector<ProgramCode>& codes, Tier tier,
                  const DeviceDemand& demand)
     : tier_(tier), demand_(demand) {
-  for (std::size_t i = 0; i < devices.size(); ++i) devices_.push_back(load_device(devices[i], codes[i], tier));
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices_.push_back(load_device(devices[i], codes[i], tier, demand.sampling.has_value()));
+  }
   choose_batch_size();
 }
 
@@ -302,6 +342,7 @@ Program::~Program() {
   for (const LoadedDevice& loaded : devices_) {
     driver().set_current(loaded.context);
     driver().unload_module(loaded.module);
+    if (loaded.sampling_module != nullptr) driver().unload_module(loaded.sampling_module);
     driver().release_context(loaded.device);
   }
 }
@@ -326,24 +367,25 @@ void Program::integrate_fused(const LoadedDevice& device, const DeviceBatch& bat
          device.shared_memory, stream, "manyfold_integrate", batch);
 }
 
-void Program::integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
+void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) {
   const Driver& cu = driver();
   const LoadedDevice& device = devices_[static_cast<std::size_t>(worker) % devices_.size()];
   cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
   const DeviceLayout& layout = device.layout;
-  const auto capacity = static_cast<std::size_t>(batch_size_);
-  BatchMemory memory(capacity, layout, demand_);
+  BatchMemory memory(static_cast<std::size_t>(batch_size_), layout, demand_);
   const auto variables = static_cast<std::size_t>(layout.variables);
-  DeviceArray<double> atol(variables);
-  DeviceArray<int> place(variables);
+  const DeviceTable<double> atol(options.atol, variables);
+  const DeviceTable<int> place(options.saved.place, variables);
+  const bool sampled = demand_.sampling.has_value();
+  std::optional<DevicePlan> plan;
+  if (sampled) plan.emplace(demand_.sampling->plan);
   DeviceArray<char> settings(static_cast<std::size_t>(layout.options_size));
   DeviceArray<int> cancelled(1);
   DeviceArray<Utilisation> used(1);
   const Stream stream;
   // Signals must reach a kernel that is running: they travel on a stream of their own.
   const Stream signals;
-  atol.copy_from(options.atol, variables, stream.get());
-  place.copy_from(options.saved.place, variables, stream.get());
+  memory.clear_logs(stream.get());
   cancelled.clear(stream.get());
   used.clear(stream.get());
   KernelOptions device_options = options;
@@ -355,26 +397,25 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
   std::optional<Lockstep> lockstep;
   if (tier_ == Tier::lockstep) lockstep.emplace(device.lockstep, layout, slots_, stream.get());
 
-  std::vector<Assignment> assignments(capacity);
-  while (!feed.cancelled(feed.context)) {
-    std::size_t count = 0;
-    while (count < capacity) {
-      const auto most = static_cast<int>(capacity - count);
-      const int taken = feed.take(feed.context, assignments.data() + count, most, count == 0);
-      if (taken == 0) break;
-      count += static_cast<std::size_t>(taken);
-    }
-    if (count == 0) break;
-    for (std::size_t i = 0; i < count; ++i) memory.put(i, assignments[i]);
-    memory.copy_in(count, stream.get());
-    DeviceBatch batch = memory.batch(0, count);
+  while (Chunk* chunk = feed.take(!sampled)) {
+    const auto count = static_cast<std::size_t>(chunk->count);
+    DeviceBatch batch = memory.batch(count, stream.get());
+    batch.first = chunk->first;
     batch.saved = device_options.saved;
     batch.options = reinterpret_cast<const void*>(settings.address());
     batch.cancelled = cancelled.get();
     batch.utilisation = used.get();
+    if (sampled) {
+      const DeviceInputs inputs{batch.parameters, batch.initial, batch.t_span, batch.times};
+      constexpr int block = 128;
+      launch(device.sample, (batch.count + block - 1) / block, block, 0, stream.get(), "manyfold_sample", plan->get(),
+             inputs, batch.first, batch.count);
+    } else {
+      memory.copy_in(*chunk, stream.get());
+    }
     bool told = false;
     const auto watch = [&] {
-      if (told || !feed.cancelled(feed.context)) return;
+      if (told || !feed.cancelled()) return;
       const int yes = 1;
       cancelled.copy_from(&yes, 1, signals.get());
       signals.synchronize();
@@ -385,15 +426,13 @@ void Program::integrate(int worker, const KernelOptions& options, KernelFeed& fe
     } else {
       integrate_fused(device, batch, stream.get());
     }
-    memory.copy_out(count, stream.get());
+    memory.begin_copy_out(count, sampled, stream.get());
     while (stream.busy()) {
       watch();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const InstanceOutcome& outcome = memory.get(i, assignments[i]);
-      feed.store(feed.context, assignments[i], outcome);
-    }
+    memory.copy_out(*chunk, sampled);
+    feed.store(*chunk);
   }
   Utilisation mine;
   used.copy_to(&mine, 1, stream.get());

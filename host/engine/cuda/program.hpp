@@ -6,8 +6,15 @@
 #include "host/engine/cuda/lockstep.hpp"
 #include "host/engine/device.hpp"
 #include "kernels/cuda/batch.hpp"
+#include "kernels/cuda/sampling.hpp"
 
 namespace manyfold::cuda {
+
+/// What is compiled for a device.
+struct ProgramCode {
+  DeviceCode kernel;
+  DeviceCode sampling;  ///< if inputs are computed there
+};
 
 /// A device with the kernel loaded. Its context is the process's primary one, kept until the process ends.
 struct LoadedDevice {
@@ -17,6 +24,8 @@ struct LoadedDevice {
   CUfunction prepare = nullptr;
   CUfunction initialize = nullptr;
   CUfunction integrate = nullptr;
+  CUmodule sampling_module = nullptr;  ///< null unless inputs are computed on the device
+  CUfunction sample = nullptr;
   LockstepFunctions lockstep;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
   // Launches of `integrate`:
@@ -29,7 +38,7 @@ struct LoadedDevice {
 class Program : public DeviceProgram {
  public:
   /// `codes`: compiled for each of `devices`. Throws DeviceError.
-  Program(const std::vector<CUdevice>& devices, const std::vector<DeviceCode>& codes, Tier tier,
+  Program(const std::vector<CUdevice>& devices, const std::vector<ProgramCode>& codes, Tier tier,
           const DeviceDemand& demand);
   ~Program() override;
   Program(const Program&) = delete;
@@ -38,7 +47,7 @@ class Program : public DeviceProgram {
   int workers() const override { return static_cast<int>(devices_.size()) * streams_per_device; }
   std::int64_t batch_size() const override { return batch_size_; }
   std::string shape() const override;
-  void integrate(int worker, const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) override;
+  void integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) override;
 
  private:
   /// One computes, one copies back, one is filled.

@@ -150,7 +150,10 @@ double Distribution::level(int index, int levels) const {
     throw UsageError(
         fmt::format("level {} of {} does not exist: levels must be at least 1, level inside", index, levels));
   }
-  if (natural_levels() > 1) return table_.at(static_cast<std::size_t>(index));
+  if (kind_ == Kind::law && law_.kind == Law::Kind::choice) {
+    if (index >= law_.count) throw UsageError(fmt::format("a choice of {} values has no level {}", law_.count, index));
+    return table_[static_cast<std::size_t>(index)];
+  }
   const bool logarithmic = kind_ == Kind::law && law_.kind == Law::Kind::loguniform;
   const bool to_the_ends = logarithmic || (kind_ == Kind::law && law_.kind == Law::Kind::uniform);
   if (!to_the_ends || levels == 1) return quantile((index + 0.5) / levels);

@@ -44,10 +44,19 @@ MANYFOLD_INLINE double triangular(double min, double mode, double max, double u)
 }
 
 MANYFOLD_INLINE double choice(const double* table, int count, double u) {
+  // The first value whose cumulative probability is above u, else the last one.
   const double* cumulative = table + count;
-  int place = 0;
-  while (place < count - 1 && cumulative[place] <= u) ++place;
-  return table[place];
+  int first = 0;
+  int last = count - 1;
+  while (first < last) {
+    const int middle = (first + last) / 2;
+    if (cumulative[middle] <= u) {
+      first = middle + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return table[first];
 }
 
 }  // namespace law

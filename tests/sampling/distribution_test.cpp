@@ -5,6 +5,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace manyfold {
 namespace {
@@ -106,6 +108,10 @@ TEST(Distribution, ChoiceDividesTheUnitIntervalByWeight) {
   EXPECT_EQ(distribution.quantile(0.2501), 9.0);
   EXPECT_EQ(distribution.quantile(1.0 - 0x1p-53), 9.0);
   EXPECT_EQ(Distribution::choice({1.0, 2.0}).quantile(0.51), 2.0);
+  std::vector<double> numbers(1000);
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  const Distribution many = Distribution::choice(numbers);
+  for (int k = 0; k < 1000; ++k) EXPECT_EQ(many.quantile((k + 0.5) / 1000.0), k);
 }
 
 TEST(Distribution, GridLevelsReachTheEndsOfUniformRanges) {
@@ -119,6 +125,7 @@ TEST(Distribution, GridLevelsReachTheEndsOfUniformRanges) {
   EXPECT_EQ(logarithmic.level(4, 5), 10.0);
   EXPECT_NEAR(Distribution::normal(0.0, 1.0).level(0, 2), -0.6744897501960817, 1e-15);
   EXPECT_EQ(Distribution::choice({5.0, 6.0}).level(1, 2), 6.0);
+  EXPECT_THROW(Distribution::choice({5.0, 6.0}).level(2, 3), UsageError);
 }
 
 TEST(Distribution, ImpossibleArgumentsAreRefusedByName) {

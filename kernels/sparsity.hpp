@@ -214,6 +214,13 @@ constexpr RowBegins<n> row_begins(const Entries<n, Count>& entries) {
   return begin;
 }
 
+/// Are n x n matrices on a pattern whose factorisation takes `work` operations sparse ones to a GPU? If one thread is
+/// done sooner than each of 32 that share the n^3/3 of a full matrix. Small matrices never are: full ones of at most 32
+/// rows are what batched routines are best at.
+constexpr bool is_sparse(int n, long work) {
+  return n > 32 && work < static_cast<long>(n) * n * n / (3 * 32);
+}
+
 /// Columns grouped so that no two of a group meet in a row: one directional derivative per group gives them all.
 /// Curtis, Powell & Reid, J. Inst. Maths Applics 13 (1974).
 template <int n>

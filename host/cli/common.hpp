@@ -14,6 +14,7 @@
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
+#include "kernels/sparsity.hpp"
 
 namespace manyfold::cli {
 
@@ -66,7 +67,7 @@ struct ChosenTier {
 };
 
 /// Beyond, and where their pattern does not make them cheap, matrices are too much for the threads of a device.
-inline constexpr std::size_t most_variables_of_fused_tier = 32;
+inline constexpr int most_variables_of_fused_tier = 32;
 
 /// `method`: the one that is asked for.
 inline ChosenTier choose_tier(const SolverOptions& options, const std::string& method, const ChosenBackend& backend,
@@ -76,14 +77,15 @@ inline ChosenTier choose_tier(const SolverOptions& options, const std::string& m
   if (options.tier != "auto" && options.tier != "fused" && options.tier != "lockstep") {
     throw UsageError(fmt::format("unknown tier '{}': one of auto, fused, lockstep", options.tier));
   }
+  const auto n = static_cast<int>(loaded.model.variables.size());
+  const bool sparse = is_sparse(n, loaded.kernel->factor_work);
+  const std::string cublas_missing = backend.devices == nullptr || sparse ? "" : backend.devices->cublas_unavailable();
   if (options.tier == "lockstep") {
     if (backend.devices == nullptr) {
       throw UsageError(fmt::format("tier 'lockstep' needs backend 'cuda', but this run is on the processor{}",
                                    backend.reason.empty() ? "" : ": " + backend.reason));
     }
-    if (!backend.devices->lockstep_unavailable().empty()) {
-      throw UsageError(fmt::format("tier 'lockstep': {}", backend.devices->lockstep_unavailable()));
-    }
+    if (!cublas_missing.empty()) throw UsageError(fmt::format("tier 'lockstep': {}", cublas_missing));
     if (!in_phases) {
       throw UsageError(
           fmt::format("tier 'lockstep' does not have method '{}': one of {}", method, fmt::join(able, ", ")));
@@ -91,14 +93,10 @@ inline ChosenTier choose_tier(const SolverOptions& options, const std::string& m
     return {Tier::lockstep, ""};
   }
   if (options.tier == "fused" || backend.devices == nullptr) return {};
-  const std::size_t n = loaded.model.variables.size();
   if (n <= most_variables_of_fused_tier) return {Tier::fused, fmt::format("{} variables are few", n)};
-  // What a warp would do with the full matrix.
-  const auto full = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / 96.0;
-  if (static_cast<double>(loaded.kernel->factor_work) < full) return {Tier::fused, "the matrices are sparse"};
+  if (sparse) return {Tier::fused, "the matrices are sparse"};
   if (!in_phases) return {Tier::fused, fmt::format("the lockstep tier does not have method '{}'", method)};
-  const std::string& missing = backend.devices->lockstep_unavailable();
-  if (!missing.empty()) return {Tier::fused, missing};
+  if (!cublas_missing.empty()) return {Tier::fused, cublas_missing};
   return {Tier::lockstep, fmt::format("{} variables in full matrices", n)};
 }
 

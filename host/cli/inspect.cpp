@@ -144,7 +144,7 @@ int info(bool json) {
   std::string reason;
   const DeviceBackend* devices = device_backend(reason);
   if (devices != nullptr) reason = devices->unavailable();
-  const std::string lockstep_missing = devices != nullptr ? devices->lockstep_unavailable() : reason;
+  const std::string cublas_missing = devices != nullptr ? devices->cublas_unavailable() : reason;
   const std::string device_compiler = devices != nullptr ? devices->compiler() : reason;
   if (json) {
     Json found = {{"version", build::version},
@@ -155,7 +155,7 @@ int info(bool json) {
                   {"devices", Json::array()},
                   {"devices_missing", reason},
                   {"device_compiler", device_compiler},
-                  {"lockstep_missing", lockstep_missing},
+                  {"cublas_missing", cublas_missing},
                   {"precisions", {"float64", "float32", "mixed"}},
                   {"compiler", compiler},
                   {"kernel_cache", kernel_cache().string()},
@@ -183,15 +183,16 @@ int info(bool json) {
                                   device.name, device.architecture, device.memory_gib, device.multiprocessors);
     }
   }
+  std::string device_lu = cublas_missing.empty() ? "cuBLAS" : cublas_missing;
+  if (devices != nullptr && !cublas_missing.empty()) device_lu += "; the lockstep tier has sparse matrices only";
   std::cout << fmt::format(
       "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\nGPU compiler   {}\nGPU LU   "
       "      {}\ncompiler "
       "      {} (built "
       "with {})\n"
       "kernel cache   {}\nheaders        {}\nmethods\n",
-      build::version, lanes, instruction_set, threads, device_lines, device_compiler,
-      lockstep_missing.empty() ? "cuBLAS" : lockstep_missing, compiler.empty() ? "none found" : compiler,
-      build::compiler_id, kernel_cache().string(), header_root().string());
+      build::version, lanes, instruction_set, threads, device_lines, device_compiler, device_lu,
+      compiler.empty() ? "none found" : compiler, build::compiler_id, kernel_cache().string(), header_root().string());
   for (const MethodDescription& method : methods()) {
     std::cout << fmt::format("  {:<10} order {}  {}\n", method.name, method.order, method.family);
   }

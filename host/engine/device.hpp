@@ -33,7 +33,7 @@ struct DeviceDescription {
 /// How instances are integrated on a device.
 enum class Tier {
   fused,    ///< one kernel does everything; linear systems are solved in its threads
-  lockstep  ///< phases of a step as kernels; linear systems of all instances are solved at once, by batched routines
+  lockstep  ///< phases of a step as kernels; linear systems of all instances are solved at once
 };
 
 /// As users name it.
@@ -116,8 +116,8 @@ class DeviceBackend {
   virtual const std::vector<DeviceDescription>& devices() const = 0;
   /// Why there are no devices, in the driver's words; empty if there are.
   virtual const std::string& unavailable() const = 0;
-  /// Why there is no lockstep tier, in the words of the library that it needs; empty if there is.
-  virtual const std::string& lockstep_unavailable() const = 0;
+  /// Why there is no cuBLAS, which the lockstep tier needs for matrices that are not sparse; empty if there is.
+  virtual const std::string& cublas_unavailable() const = 0;
   /// Version of the run-time compiler, or why there is none.
   virtual std::string compiler() const = 0;
   virtual std::vector<std::string> architectures() const = 0;  ///< that the compiler knows

@@ -45,8 +45,11 @@ struct LockstepMemory {
   unsigned long long* frames;  ///< [frame_words][slots]: the state of the instances, word by word
   void* workspaces;  ///< [slots + 1], `workspace_size` bytes each; the last stands in where a batch is not full
   LockstepCounts* counts;
-  int* lists;        ///< [7][slots]: the slots that `counts` counts, in the order of its members
-  void** matrices;   ///< [systems][slots]: of this pass, for the batched routines
+  int* lists;  ///< [7][slots]: the slots that `counts` counts, in the order of its members
+  // Of sparse matrices:
+  char* factors;  ///< [factors_size][slots]: values and solutions, number by number
+  // Of full ones, those of this pass, for the batched routines:
+  void** matrices;   ///< [systems][slots]
   void** solutions;  ///< [systems][slots]
   int* pivots;       ///< [systems][slots][variables]
 };
@@ -60,6 +63,8 @@ struct LockstepLayout {
   int real_systems;
   int complex_systems;    ///< they come after the real ones
   bool single_precision;  ///< of the matrices
+  bool sparse;            ///< the kernels factorise and solve; else routines of a library do
+  int factors_size;       ///< bytes of an instance's sparse factors and solutions
 };
 
 /// What the host must know of a compiled kernel to make room for its data.

@@ -1,9 +1,9 @@
 #pragma once
 // The lockstep tier on a GPU: the state of many instances in device memory, word by word, so that neighbouring threads
-// read neighbouring words; kernels that take each instance from one linear solve to the next; and between them batched
-// routines that factorise and solve for all that wait. A pass serves every instance once: some get their matrices, then
-// some a correction of Newton's method and the others an error estimate, then those whose attempt is over begin
-// another.
+// read neighbouring words; kernels that take each instance from one linear solve to the next; and between them what
+// factorises and solves for all that wait: for full matrices a library's batched routines, for sparse ones kernels,
+// which have one pattern for all. A pass serves every instance once: some get their matrices, then some a correction of
+// Newton's method and the others an error estimate, then those whose attempt is over begin another.
 //
 // Kernels append the slots of their instances to lists of what they wait for next, so that every kernel and every
 // batched routine works on those alone that need it, and an instance never waits for the iterations of another. The
@@ -94,6 +94,7 @@ class LockstepKernels {
   using Frames = Interleaved<Instance>;
   using Frame = typename Frames::Copy;
   static constexpr int n = System::n;
+  static constexpr bool sparse = SymbolicLU<typename Method::Matrices::Structure>::sparse;
   static_assert(__is_trivially_copyable(Instance), "instances move word by word");
 
   static MANYFOLD_INLINE LockstepLayout layout() {
@@ -103,7 +104,9 @@ class LockstepKernels {
             Method::jacobian_shares,
             Method::reals,
             Method::pairs,
-            has_single_precision_factors<System>() || !is_same<typename Method::Real, double>};
+            has_single_precision_factors<System>() || !is_same<typename Method::Real, double>,
+            sparse,
+            factors_size()};
   }
 
   /// Consistent initial conditions of the batch; every thread works through a share of it in the memory of its slot,
@@ -121,6 +124,13 @@ class LockstepKernels {
     if (thread == 0) supply = Supply(*memory.batch, {});
     Workspace& own = workspace(memory, thread);
     Method::forget_request(own);
+    if constexpr (sparse) {
+      char* at = memory.factors;
+      Method::for_each_matrix(own, [&](auto, auto& lu, auto&&) {
+        lu.use(at, memory.slots, thread);
+        at += static_cast<long long>(lu.values_size) * memory.slots;
+      });
+    }
     const auto& options = *static_cast<const IntegratorOptions<n>*>(memory.batch->options);
     const Frame frame(Instance(options, memory.batch->saved, supply, own));
     Frames::store(memory, thread, frame);
@@ -134,53 +144,87 @@ class LockstepKernels {
     Method::evaluate_jacobian(workspace(memory, slot_of(memory, factors, j)), thread % Method::jacobian_shares);
   }
 
-  /// Iteration matrices; `n` threads per instance, one per row.
+  // Of the kernels for full and for sparse matrices the others are empty.
+
+  /// Full iteration matrices; `n` threads per instance, one per row.
   static MANYFOLD_INLINE void assemble(const LockstepMemory& memory, int size, int thread) {
-    const int j = thread / n;
-    const int row = thread % n;
-    if (j >= size) return;
-    const bool wanted = j < present(memory, memory.counts->factors);
-    Workspace& own = workspace(memory, wanted ? slot_of(memory, factors, j) : memory.slots);
-    if (wanted) Method::assemble_row(own, row);
-    if (row == 0) point(memory, j, own);
+    if constexpr (!sparse) {
+      const int j = thread / n;
+      const int row = thread % n;
+      if (j >= size) return;
+      const bool wanted = j < present(memory, memory.counts->factors);
+      Workspace& own = workspace(memory, wanted ? slot_of(memory, factors, j) : memory.slots);
+      if (wanted) {
+        Method::for_each_matrix(own, [&](auto, auto& lu, auto&& entry) { lu.assemble(row, entry); });
+      }
+      if (row == 0) point(memory, j, own);
+    }
   }
 
-  /// After the factorisation.
+  /// After their factorisation.
   static MANYFOLD_INLINE void finish(const LockstepMemory& memory, int size, int thread) {
-    if (thread >= size || thread >= present(memory, memory.counts->factors)) return;
-    Workspace& own = workspace(memory, slot_of(memory, factors, thread));
-    Method::for_each_matrix(own, [&](auto system, auto& lu) {
-      lu.finish(memory.pivots + (static_cast<long long>(system) * memory.slots + thread) * n);
-    });
-    Method::forget_request(own);
+    if constexpr (!sparse) {
+      if (thread >= size || thread >= present(memory, memory.counts->factors)) return;
+      Workspace& own = workspace(memory, slot_of(memory, factors, thread));
+      Method::for_each_matrix(own, [&](auto system, auto& lu, auto&&) {
+        lu.finish(memory.pivots + (static_cast<long long>(system) * memory.slots + thread) * n);
+      });
+      Method::forget_request(own);
+    }
   }
 
   /// Right-hand sides of the instances that wait for corrections or, else, for estimates; `n` threads per instance.
   template <bool of_corrections>
   static MANYFOLD_INLINE void permute(const LockstepMemory& memory, int size, int thread) {
-    const int j = thread / n;
-    const int row = thread % n;
-    if (j >= size) return;
-    const int list = of_corrections ? corrections : estimates;
-    const bool wanted = j < present(memory, of_corrections ? memory.counts->corrections : memory.counts->estimates);
-    Workspace& own = workspace(memory, wanted ? slot_of(memory, list, j) : memory.slots);
-    Method::for_each_matrix(own, [&](auto system, auto& lu) {
-      if (wanted && (of_corrections || system == 0)) lu.permute(row);
-    });
-    if (row == 0) point(memory, j, own);
+    if constexpr (!sparse) {
+      const int j = thread / n;
+      const int row = thread % n;
+      if (j >= size) return;
+      const bool wanted = j < waiting<of_corrections>(memory);
+      Workspace& own = workspace(memory, wanted ? slot_waiting<of_corrections>(memory, j) : memory.slots);
+      Method::for_each_matrix(own, [&](auto system, auto& lu, auto&&) {
+        if (wanted && (of_corrections || system == 0)) lu.permute(row);
+      });
+      if (row == 0) point(memory, j, own);
+    }
+  }
+
+  /// Sparse iteration matrices and their factors; a thread per system of an instance, those of one system side by side.
+  static MANYFOLD_INLINE void factorize(const LockstepMemory& memory, int size, int thread) {
+    if constexpr (sparse) {
+      const int j = thread % size;
+      if (j >= present(memory, memory.counts->factors)) return;
+      Workspace& own = workspace(memory, slot_of(memory, factors, j));
+      Method::for_each_matrix(own, [&](auto system, auto& lu, auto&& entry) {
+        if (system == thread / size) lu.factor(entry);
+      });
+      if (thread < size) Method::forget_request(own);
+    }
+  }
+
+  /// Solutions for corrections, of all systems, or, else, for estimates, of the first one; threads as before.
+  template <bool of_corrections>
+  static MANYFOLD_INLINE void solve(const LockstepMemory& memory, int size, int thread) {
+    if constexpr (sparse) {
+      const int j = thread % size;
+      if (j >= waiting<of_corrections>(memory)) return;
+      Workspace& own = workspace(memory, slot_waiting<of_corrections>(memory, j));
+      Method::for_each_matrix(own, [&](auto system, auto& lu, auto&&) {
+        if ((of_corrections || system == 0) && system == thread / size) lu.solve();
+      });
+    }
   }
 
   /// After the solution for corrections.
   static MANYFOLD_INLINE void correct(const LockstepMemory& memory, int size, int thread) {
-    if (thread >= size || thread >= present(memory, memory.counts->corrections)) return;
-    resume(memory, slot_of(memory, corrections, thread),
-           [](Instance& instance) { return instance.take_corrections(); });
+    if (thread >= size || thread >= waiting<true>(memory)) return;
+    resume(memory, slot_waiting<true>(memory, thread), [](Instance& instance) { return instance.take_corrections(); });
   }
 
   /// After the solution for error estimates.
   static MANYFOLD_INLINE void estimate(const LockstepMemory& memory, int size, int thread) {
-    if (thread >= size || thread >= present(memory, memory.counts->estimates)) return;
-    resume(memory, slot_of(memory, estimates, thread), [](Instance& instance) { return instance.take_estimate(); });
+    if (thread >= size || thread >= waiting<false>(memory)) return;
+    resume(memory, slot_waiting<false>(memory, thread), [](Instance& instance) { return instance.take_estimate(); });
   }
 
   /// From the end of one attempt to the first corrections of the next.
@@ -221,8 +265,26 @@ class LockstepKernels {
   static MANYFOLD_INLINE int slot_of(const LockstepMemory& memory, int list, int j) {
     return memory.lists[(list + memory.counts->present) * memory.slots + j];
   }
+  /// Of the instances that wait for corrections or, else, for estimates: how many, and where number j is.
+  template <bool of_corrections>
+  static MANYFOLD_INLINE int waiting(const LockstepMemory& memory) {
+    return present(memory, of_corrections ? memory.counts->corrections : memory.counts->estimates);
+  }
+  template <bool of_corrections>
+  static MANYFOLD_INLINE int slot_waiting(const LockstepMemory& memory, int j) {
+    return slot_of(memory, of_corrections ? corrections : estimates, j);
+  }
   static MANYFOLD_INLINE void append(const LockstepMemory& memory, int slot, int list, int& count) {
     memory.lists[list * memory.slots + AtomicQueue::take(&count)] = slot;
+  }
+
+  static constexpr int factors_size() {
+    int size = 0;
+    if constexpr (sparse) {
+      size += Method::reals * Method::RealFactors::Workspace::values_size;
+      if constexpr (Method::pairs > 0) size += Method::pairs * Method::ComplexFactors::Workspace::values_size;
+    }
+    return size;
   }
 
   static constexpr int larger =
@@ -237,7 +299,7 @@ class LockstepKernels {
 
   /// The matrices and right-hand sides of `workspace` are number j of the batch.
   static MANYFOLD_INLINE void point(const LockstepMemory& memory, int j, Workspace& workspace) {
-    Method::for_each_matrix(workspace, [&](auto system, auto& lu) {
+    Method::for_each_matrix(workspace, [&](auto system, auto& lu, auto&&) {
       const long long at = static_cast<long long>(system) * memory.slots + j;
       memory.matrices[at] = lu.matrix;
       memory.solutions[at] = lu.solution;

@@ -23,6 +23,9 @@
   MANYFOLD_LOCKSTEP_ENTRY(finish, finish, BLOCK_SIZE)                                                          \
   MANYFOLD_LOCKSTEP_ENTRY(permute_corrections, permute<true>, BLOCK_SIZE)                                      \
   MANYFOLD_LOCKSTEP_ENTRY(permute_estimates, permute<false>, BLOCK_SIZE)                                       \
+  MANYFOLD_LOCKSTEP_ENTRY(factorize, factorize, BLOCK_SIZE)                                                    \
+  MANYFOLD_LOCKSTEP_ENTRY(solve_corrections, solve<true>, BLOCK_SIZE)                                          \
+  MANYFOLD_LOCKSTEP_ENTRY(solve_estimates, solve<false>, BLOCK_SIZE)                                           \
   MANYFOLD_LOCKSTEP_ENTRY(correct, correct, BLOCK_SIZE)                                                        \
   MANYFOLD_LOCKSTEP_ENTRY(estimate, estimate, BLOCK_SIZE)                                                      \
   MANYFOLD_LOCKSTEP_ENTRY(attempt, attempt, BLOCK_SIZE)                                                        \

@@ -28,9 +28,9 @@ constexpr bool is_batched() {
   }
 }
 
-/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good
-/// pivots; if a team is to factorise, also its type `Team`. With `single_precision_factors` a matrix is rounded before
-/// it is factorised, and a right-hand side before it is solved for: enough for the corrections of Newton's method.
+/// `Structure` is one of `SymbolicLU`; if a team is to factorise, it also names its type `Team`. With
+/// `single_precision_factors` a matrix is rounded before it is factorised, and a right-hand side before it is solved
+/// for: enough for the corrections of Newton's method.
 template <class Number, class Structure>
 class Factors {
  public:
@@ -40,14 +40,10 @@ class Factors {
   using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
   using Stored = typename Storage::type;
 
-  /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
-  static constexpr int longest_program = 20000;
-  static constexpr auto ordering = order(Structure::matrix, Structure::preferred);
-  static constexpr bool fixed_pivots =
-      ordering.nonsingular && sparse_lu::count_operations(ordering.filled) <= longest_program;
-  /// Work of one factorisation, in multiplications and additions.
-  static constexpr long work =
-      fixed_pivots ? sparse_lu::count_operations(ordering.filled) : static_cast<long>(n) * n * n / 3 + 1;
+  static constexpr bool fixed_pivots = SymbolicLU<Structure>::fixed_pivots;
+  static constexpr long work = SymbolicLU<Structure>::work;
+
+  using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
 
   /// Row exchanges take a full matrix, which large systems do without: there a lane whose fixed pivots are bad counts
   /// as singular.
@@ -61,6 +57,10 @@ class Factors {
   MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) {
     pivoted_ = &workspace;
     exchanged_ = Mask(false);
+  }
+  /// Where strided values are, of which there are `Sparse::filled.size`.
+  MANYFOLD_INLINE void use_values(const Strided<Stored>& values) requires(is_strided<Structure>()) {
+    sparse_.use(values);
   }
 
   /// Factorises, in the lanes of `mask`, the matrix whose k-th entry, in the row order of `Structure::matrix`, is
@@ -99,11 +99,8 @@ class Factors {
     }
   }
 
-  /// The lanes whose factors needed row exchanges.
-  const Mask& exchanged() const { return exchanged_; }
-
- private:
-  MANYFOLD_INLINE void solve_stored(Stored (&b)[n]) const {
+  /// The same for numbers as they are stored.
+  MANYFOLD_INLINE void solve_stored(auto& b) const {
     if constexpr (!exchanges) {
       sparse_.solve(b);
     } else if constexpr (fixed_pivots) {
@@ -122,6 +119,10 @@ class Factors {
     }
   }
 
+  /// The lanes whose factors needed row exchanges.
+  const Mask& exchanged() const { return exchanged_; }
+
+ private:
   MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
     const auto lanes = Storage::store_mask(mask);
     pivoted_->assemble(lanes, [&](auto&& write) {
@@ -131,7 +132,6 @@ class Factors {
   }
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
 
-  using Sparse = typename Either<fixed_pivots, SparseLU<Stored, Structure>, None>::type;
   Sparse sparse_;
   Workspace* pivoted_ = nullptr;
   Mask exchanged_ = Mask(false);
@@ -174,15 +174,27 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
 };
 
 /// Where the matrices of many instances are factorised and solved with at once, between the kernels that need the
-/// solutions: this is how an instance hands over a right-hand side and takes the solution.
+/// solutions: this is how an instance hands over a right-hand side and takes the solution. Full matrices are for
+/// routines of a library.
 template <class Number, class Structure>
-requires(is_batched<Structure>()) class Factors<Number, Structure> {
+requires(is_batched<Structure>() && !SymbolicLU<Structure>::sparse) class Factors<Number, Structure> {
  public:
   static constexpr int n = Structure::n;
   using Storage = StoredAs<Number, wants_single_precision<Structure>()>;
   using Stored = typename Storage::type;
-  using Workspace = BatchedLU<Stored, n>;
   static constexpr long work = static_cast<long>(n) * n * n / 3 + 1;
+
+  /// What an instance has of its matrix.
+  struct Workspace : BatchedLU<Stored, n> {
+    /// Row i of the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`.
+    MANYFOLD_INLINE void assemble(int i, auto&& entry) {
+      this->assemble_row(i, [&](auto&& write) {
+        for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) {
+          write(entries.column[k], Storage::store(entry(k)));
+        }
+      });
+    }
+  };
 
   MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { lu_ = &workspace; }
 
@@ -195,19 +207,68 @@ requires(is_batched<Structure>()) class Factors<Number, Structure> {
   /// Was the last factorisation that of a matrix that is singular to working precision?
   MANYFOLD_INLINE bool singular() const { return lu_->singular != 0; }
 
-  /// Row i of the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`.
-  static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i, auto&& entry) {
-    workspace.assemble_row(i, [&](auto&& write) {
-      for (int k = begin.of_row[i]; k < begin.of_row[i + 1]; ++k) {
-        write(entries.column[k], Storage::store(entry(k)));
-      }
-    });
-  }
-
  private:
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
   static constexpr auto begin = row_begins(entries);
 
+  Workspace* lu_ = nullptr;
+};
+
+/// Sparse ones are for the elimination on their pattern by a thread each.
+template <class Number, class Structure>
+requires(is_batched<Structure>() && SymbolicLU<Structure>::sparse) class Factors<Number, Structure> {
+  using Lone = Factors<Number, StridedStructure<Structure>>;
+
+ public:
+  static constexpr int n = Structure::n;
+  using Storage = typename Lone::Storage;
+  using Stored = typename Lone::Stored;
+  static constexpr long work = Lone::work;
+
+  /// What an instance has of its matrix.
+  struct Workspace {
+    Lone factors;
+    typename Lone::Workspace pivoted;
+    Strided<Stored> solution;  ///< before that, the right-hand side
+    int singular;              ///< 1: so is the matrix, to working precision
+
+    /// Bytes of the values and the solution.
+    static constexpr int values_size = (Lone::Sparse::filled.size + n) * static_cast<int>(sizeof(Stored));
+    /// Takes them as number `slot` of `slots`, for all of which there is memory at `values`.
+    MANYFOLD_INLINE void use(char* values, int slots, int slot) {
+      auto* first = reinterpret_cast<Stored*>(values) + slot;
+      factors.use(pivoted);
+      factors.use_values({first, slots});
+      solution = {first + static_cast<long long>(Lone::Sparse::filled.size) * slots, slots};
+    }
+    /// Factorises the matrix whose k-th entry, in the row order of `Structure::matrix`, is `entry(k)`.
+    MANYFOLD_INLINE void factor(auto&& entry) {
+      // In the thread's own hands: what it writes through pointers might change the pointers, for all a compiler knows.
+      Lone own = factors;
+      singular = own.template factor<false>(true, entry) ? 0 : 1;
+      factors = own;
+    }
+    MANYFOLD_INLINE void solve() {
+      const Lone own = factors;
+      const Strided<Stored> b = solution;
+      own.solve_stored(b);
+    }
+  };
+
+  MANYFOLD_INLINE void use(Workspace& workspace, const OneThread& = {}) { lu_ = &workspace; }
+
+  MANYFOLD_INLINE void put(const Number (&b)[n]) {
+    const Strided<Stored> right = lu_->solution;
+    for (int i = 0; i < n; ++i) right[i] = Storage::store(b[i]);
+  }
+  MANYFOLD_INLINE void get(Number (&x)[n]) const {
+    const Strided<Stored> solution = lu_->solution;
+    for (int i = 0; i < n; ++i) x[i] = Storage::load(solution[i]);
+  }
+  /// Was the last factorisation that of a matrix that is singular to working precision?
+  MANYFOLD_INLINE bool singular() const { return lu_->singular != 0; }
+
+ private:
   Workspace* lu_ = nullptr;
 };
 

@@ -70,22 +70,66 @@ constexpr Program<Count> write_program(const Pattern<n>& pattern, const Entries<
 
 }  // namespace sparse_lu
 
-/// `Structure` names the dimension `n`, the pattern `matrix` and the pattern `preferred` of entries that make good
-/// pivots.
+/// What the pattern alone says of the factors. `Structure` names the dimension `n`, the pattern `matrix` and the
+/// pattern `preferred` of entries that make good pivots.
+template <class Structure>
+struct SymbolicLU {
+  static constexpr int n = Structure::n;
+  static constexpr Ordering<n> ordering = order(Structure::matrix, Structure::preferred);
+  static constexpr int operations = sparse_lu::count_operations(ordering.filled);
+  /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
+  static constexpr int longest_program = 20000;
+  static constexpr bool fixed_pivots = ordering.nonsingular && operations <= longest_program;
+  /// Work of one factorisation, in multiplications and additions.
+  static constexpr long work = fixed_pivots ? operations : static_cast<long>(n) * n * n / 3 + 1;
+  static constexpr bool sparse = is_sparse(n, work);
+};
+
+/// An array of numbers among those of other instances, which take turns: neighbouring threads of a GPU read
+/// neighbouring words.
+template <class Number>
+struct Strided {
+  Number* first = nullptr;
+  int stride = 0;
+  MANYFOLD_INLINE Number& operator[](int k) const { return first[static_cast<long long>(k) * stride]; }
+};
+
+/// `Structure` where the values of the factors are strided.
+template <class Structure>
+struct StridedStructure : Structure {
+  static constexpr bool batched = false;
+  static constexpr bool strided = true;
+};
+template <class Structure>
+struct SymbolicLU<StridedStructure<Structure>> : SymbolicLU<Structure> {};
+
+template <class Structure>
+constexpr bool is_strided() {
+  if constexpr (requires { Structure::strided; }) {
+    return Structure::strided;
+  } else {
+    return false;
+  }
+}
+
 template <class Number, class Structure>
 class SparseLU {
  public:
   static constexpr int n = Structure::n;
   using Real = typename LaneOf<Number>::type;
   using Mask = MaskOf<Real>;
-  static constexpr Ordering<n> ordering = order(Structure::matrix, Structure::preferred);
+  static constexpr Ordering<n> ordering = SymbolicLU<Structure>::ordering;
   static constexpr auto filled = entries_of<ordering.filled.size()>(ordering.filled);
-  static constexpr int operations = sparse_lu::count_operations(ordering.filled);
+  static constexpr int operations = SymbolicLU<Structure>::operations;
+  using Values = typename Either<is_strided<Structure>(), Strided<Number>, Number[filled.size]>::type;
 
   /// Multipliers beyond this, measured between rows scaled to maximum one, cost more digits than Newton's method can
   /// spare: the matrix entries are good to 1e-16, the iteration wants 1e-6 or better. In single precision row exchanges
   /// hardly help where that happens (measured on Robertson's problem), so the limit is the same.
   static constexpr double growth_limit = 1e8;
+
+  /// Where strided values are.
+  MANYFOLD_INLINE void use(const Values& values) requires(is_strided<Structure>()) { value_ = values; }
 
   /// Factorises the matrix with entries `entry(i, j)`, asked for on the pattern; i, j are compile-time constants while
   /// n is small. Returns the lanes in which the fixed pivots were good enough.
@@ -120,8 +164,8 @@ class SparseLU {
     return good;
   }
 
-  /// b := A^-1 b
-  MANYFOLD_INLINE void solve(Number (&b)[n]) const {
+  /// b := A^-1 b, an array of n numbers or what stands for one.
+  MANYFOLD_INLINE void solve(auto& b) const {
     Number x[n];
     each<n>([&](auto k) { x[k] = b[pivot_row(k)]; });
     each<lower.size>([&](auto k) {
@@ -145,7 +189,8 @@ class SparseLU {
   }
 
  private:
-  static constexpr int unrolled_operations = 600;
+  /// In memory values gain nothing from being named, and code would have to be read too.
+  static constexpr int unrolled_operations = is_strided<Structure>() ? 0 : 600;
   template <int Count>
   static MANYFOLD_INLINE void each(auto&& body) {
     for_each_index<Count, unrolled_operations / 4>(body);
@@ -242,7 +287,7 @@ class SparseLU {
     }
   }
 
-  Number value_[filled.size];
+  Values value_;
 };
 
 }  // namespace manyfold

@@ -90,15 +90,11 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
   static MANYFOLD_INLINE void evaluate_jacobian(Workspace& workspace, int share) {
     Matrices::evaluate_recorded(workspace.matrices, share);
   }
-  static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i) {
+  static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
     Matrices matrices;
     matrices.use(workspace.matrices, {});
     const Real shift = workspace.matrices.shift;
-    Base::RealFactors::assemble_row(workspace.factors, i,
-                                    [&](int k) { return matrices.template shifted<Real>(k, shift); });
-  }
-  static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
-    visit(Constant<0>{}, workspace.factors);
+    visit(Constant<0>{}, workspace.factors, [&](int k) { return matrices.template shifted<Real>(k, shift); });
   }
   static MANYFOLD_INLINE void forget_request(Workspace& workspace) { workspace.matrices.outdated = 0; }
 

@@ -93,30 +93,25 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   static MANYFOLD_INLINE void evaluate_jacobian(Workspace& workspace, int share) {
     Matrices::evaluate_recorded(workspace.matrices, share);
   }
-  /// Row i of every iteration matrix.
-  static MANYFOLD_INLINE void assemble_row(Workspace& workspace, int i) {
+  /// Calls visit(number, lu, entry) for every iteration matrix, the real one first; entry(k) is its entry k in the row
+  /// order of the pattern.
+  static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
     Matrices matrices;
     matrices.use(workspace.matrices, {});
     const Real over_h = workspace.matrices.shift;
     if constexpr (reals == 1) {
       const Real shift = Real(Tableau::gamma) * over_h;
-      Base::RealFactors::assemble_row(workspace.real, i,
-                                      [&](int k) { return matrices.template shifted<Real>(k, shift); });
+      visit(Constant<0>{}, workspace.real, [&](int k) { return matrices.template shifted<Real>(k, shift); });
     }
     if constexpr (pairs > 0) {
       static_for<pairs>([&](auto pair) {
         constexpr double alpha = Tableau::alpha[pair];
         constexpr double beta = Tableau::beta[pair];
         const Complex<Real> shift{Real(alpha) * over_h, Real(beta) * over_h};
-        Base::ComplexFactors::assemble_row(workspace.complex[pair], i,
-                                           [&](int k) { return matrices.template shifted<Complex<Real>>(k, shift); });
+        visit(Constant<reals + pair.value>{}, workspace.complex[pair],
+              [&](int k) { return matrices.template shifted<Complex<Real>>(k, shift); });
       });
     }
-  }
-  /// Calls visit(number, lu) for every matrix, the real one first.
-  static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
-    if constexpr (reals == 1) visit(Constant<0>{}, workspace.real);
-    static_for<pairs>([&](auto pair) { visit(Constant<reals + pair.value>{}, workspace.complex[pair]); });
   }
   static MANYFOLD_INLINE void forget_request(Workspace& workspace) { workspace.matrices.outdated = 0; }
 

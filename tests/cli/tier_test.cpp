@@ -6,13 +6,13 @@
 namespace manyfold::cli {
 namespace {
 
-/// A device with or without what the lockstep tier needs.
+/// A device with or without what the lockstep tier needs for full matrices.
 class Devices : public DeviceBackend {
  public:
   explicit Devices(std::string missing = "") : missing_(std::move(missing)) {}
   const std::vector<DeviceDescription>& devices() const override { return devices_; }
   const std::string& unavailable() const override { return none_; }
-  const std::string& lockstep_unavailable() const override { return missing_; }
+  const std::string& cublas_unavailable() const override { return missing_; }
   std::string compiler() const override { return ""; }
   std::vector<std::string> architectures() const override { return {}; }
   DeviceCode compile(const DeviceSource&, const std::string&) const override { return {}; }
@@ -69,6 +69,14 @@ TEST(Tier, IsFusedWhereTheLockstepTierCannotBe) {
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).reason, "no cuBLAS: it is not there");
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier, Tier::fused);
   EXPECT_EQ(choose(large, "auto", "radau5", nullptr).tier, Tier::fused) << "on the processor";
+}
+
+TEST(Tier, NeedsCublasForFullMatricesAlone) {
+  EXPECT_EQ(choose(Problem(200, 1500), "lockstep", "radau5", &without_cublas).tier, Tier::lockstep);
+  EXPECT_THROW(choose(Problem(200, full(200)), "lockstep", "radau5", &without_cublas), UsageError);
+  // However few their nonzeros, small matrices are taken for full ones.
+  EXPECT_THROW(choose(Problem(32, 100), "lockstep", "radau5", &without_cublas), UsageError);
+  EXPECT_EQ(choose(Problem(33, 100), "lockstep", "radau5", &without_cublas).tier, Tier::lockstep);
 }
 
 TEST(Tier, CanBeForced) {

@@ -1,72 +1,25 @@
 // The CUDA backend through the command, with the emulated driver in place of the device: two devices, three streams
 // each. What cannot be seen here is the device's own arithmetic; everything else is the code that runs on one.
-#include <gtest/gtest.h>
-#include <netcdf.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <thread>
 #include <tuple>
-#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "tests/support/emulated_backend.hpp"
+
+namespace manyfold {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using test::Json;
+using test::Outcome;
+using test::slurp;
 
-struct Outcome {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string slurp(const fs::path& path) {
-  std::ifstream stream(path);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-class CudaBackend : public testing::Test {
+class CudaBackend : public test::EmulatedBackend {
  protected:
-  CudaBackend() {
-    std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::replace(test.begin(), test.end(), '/', '-');
-    folder_ = fs::temp_directory_path() / ("manyfold-cuda-" + std::to_string(getpid()) + "-" + test);
-    fs::create_directories(folder_);
-  }
-  ~CudaBackend() override { fs::remove_all(folder_); }
-
-  pid_t start(const std::string& arguments, const std::string& environment = "") const {
-    const std::string line = "cd '" + folder_.string() + "' && exec env MANYFOLD_CUDA_DRIVER='" +
-                             std::getenv("MANYFOLD_EMULATED_DRIVER") + "' MANYFOLD_CUBLAS='" +
-                             std::getenv("MANYFOLD_EMULATED_BLAS") + "' " + environment + " '" +
-                             std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
-    const pid_t child = fork();
-    if (child == 0) {
-      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      _exit(127);
-    }
-    return child;
-  }
-  Outcome finish(pid_t child) const {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(folder_ / "out.txt"), slurp(folder_ / "err.txt")};
-  }
-  Outcome call(const std::string& arguments, const std::string& environment = "") const {
-    return finish(start(arguments, environment));
-  }
-
   std::string sweep(int instances, const std::string& solver, const std::string& output) const {
     std::ofstream(folder_ / "sweep.toml") << "model = \"robertson\"\nt_span = [0.0, 1000.0]\n[solver]\nrtol = 1e-6\n"
                                           << solver << "\n[ensemble]\ninstances = " << instances
@@ -103,28 +56,6 @@ class CudaBackend : public testing::Test {
       }
     }
   }
-
-  std::vector<double> values(const std::string& file, const std::string& variable) const {
-    int id = 0;
-    int var = 0;
-    EXPECT_EQ(nc_open((folder_ / file).c_str(), NC_NOWRITE, &id), NC_NOERR);
-    EXPECT_EQ(nc_inq_varid(id, variable.c_str(), &var), NC_NOERR);
-    int dimensions = 0;
-    int ids[NC_MAX_VAR_DIMS] = {};
-    nc_inq_var(id, var, nullptr, nullptr, &dimensions, ids, nullptr);
-    std::size_t total = 1;
-    for (int d = 0; d < dimensions; ++d) {
-      std::size_t length = 0;
-      nc_inq_dimlen(id, ids[d], &length);
-      total *= length;
-    }
-    std::vector<double> result(total);
-    EXPECT_EQ(nc_get_var_double(id, var, result.data()), NC_NOERR);
-    nc_close(id);
-    return result;
-  }
-
-  fs::path folder_;
 };
 
 class CudaTier : public CudaBackend, public testing::WithParamInterface<const char*> {};
@@ -440,3 +371,4 @@ TEST_P(CudaTier, KeepsWhatIsFinishedOfAnInterruptedRun) {
 }
 
 }  // namespace
+}  // namespace manyfold

@@ -11,6 +11,7 @@
 #include <map>
 #include <regex>
 #include <sstream>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -90,8 +91,9 @@ std::string table_path() {
   return std::string(std::getenv("MANYFOLD_SOURCE")) + "/bench/results/registers.tsv";
 }
 
-std::string key(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1) {
-  return fmt::format("{}\t{}\t{}\t{}", model, method, architecture, tile);
+std::string key(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1,
+                const std::string& kernel = "integrate") {
+  return fmt::format("{}\t{}\t{}\t{}\t{}", model, method, architecture, tile, kernel);
 }
 
 std::map<std::string, Usage> read_table() {
@@ -104,10 +106,11 @@ std::map<std::string, Usage> read_table() {
     std::string method;
     std::string architecture;
     int tile = 1;
+    std::string kernel;
     Usage usage;
-    words >> model >> method >> architecture >> tile >> usage.registers >> usage.stack >> usage.spill_stores >>
-        usage.spill_loads;
-    table[key(model, method, architecture, tile)] = usage;
+    words >> model >> method >> architecture >> tile >> kernel >> usage.registers >> usage.stack >>
+        usage.spill_stores >> usage.spill_loads;
+    table[key(model, method, architecture, tile, kernel)] = usage;
   }
   return table;
 }
@@ -119,6 +122,13 @@ std::vector<std::string> small_problems() {
     if (model.variables.size() <= 12) result.push_back(model.name);
   }
   return result;
+}
+
+/// Those of the lockstep tier that factorise sparse matrices and solve with them.
+const std::vector<std::string>& sparse_kernels() {
+  static const std::vector<std::string> all = {"lockstep_factorize", "lockstep_solve_corrections",
+                                               "lockstep_solve_estimates"};
+  return all;
 }
 
 TEST_F(Compilation, EveryArchitectureTakesTheKernelWithoutWarnings) {
@@ -183,6 +193,17 @@ TEST_F(Compilation, TheLockstepTierTakesEveryPrecisionAndEvents) {
   compile_lockstep("bouncing_ball", "radau5", "sm_90");
 }
 
+TEST_F(Compilation, TheLockstepTierTakesSparseMatrices) {
+  for (const auto& [method, architecture, precision] :
+       {std::tuple("radau5", "sm_75", "float64"), std::tuple("radau5", "sm_90", "mixed"),
+        std::tuple("esdirk54", "sm_90", "float64")}) {
+    const Usage usage = compile_lockstep("diffusion", method, architecture, precision, "factorize");
+    // Of 42 variables a thread has two vectors, the sizes of the rows before the elimination and before row exchanges.
+    // The factors would be 2 KiB, a full matrix 28.
+    EXPECT_LE(usage.stack, 3 * 42 * 8) << method << ' ' << architecture << ' ' << precision;
+  }
+}
+
 TEST_F(Compilation, MatricesStayOutOfTheThreadsOfTheLockstepTier) {
   // What threads have on their stacks a device sets aside for as many as it has. Of a matrix of 36 variables that would
   // be 10 KiB; the vectors that a step needs, some twenty of 288 bytes, are less.
@@ -226,15 +247,24 @@ TEST_F(Compilation, AModelThatOnlyTheProcessorCanCompileIsShownAtTheUsersLine) {
 TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
   if (std::getenv("MANYFOLD_WRITE_REGISTERS") != nullptr) {
     std::ofstream file(table_path());
-    file << "# manyfold_integrate, blocks of 128 threads, `tile` threads per instance; compiled by "
-         << backend_->compiler()
-         << "\n# model\tmethod\tarchitecture\ttile\tregisters\tstack_bytes\tspill_store_bytes\tspill_load_bytes\n";
+    file << "# Blocks of 128 threads, `tile` threads per instance; compiled by " << backend_->compiler()
+         << "\n# "
+            "model\tmethod\tarchitecture\ttile\tkernel\tregisters\tstack_bytes\tspill_store_bytes\tspill_load_bytes\n";
+    const auto write_usage = [&](const std::string& row, const Usage& usage) {
+      file << row << '\t' << usage.registers << '\t' << usage.stack << '\t' << usage.spill_stores << '\t'
+           << usage.spill_loads << '\n';
+    };
     const auto write = [&](const std::string& model, const std::string& method, const std::string& architecture,
                            int tile) {
-      const Usage usage = usage_of(compile(model, method, architecture, tile).log, "manyfold_integrate");
-      file << key(model, method, architecture, tile) << '\t' << usage.registers << '\t' << usage.stack << '\t'
-           << usage.spill_stores << '\t' << usage.spill_loads << '\n';
+      write_usage(key(model, method, architecture, tile),
+                  usage_of(compile(model, method, architecture, tile).log, "manyfold_integrate"));
     };
+    for (const std::string& architecture : architectures()) {
+      const DeviceCode code = compile("diffusion", "radau5", architecture, 1, "float64", false, Tier::lockstep);
+      for (const std::string& kernel : sparse_kernels()) {
+        write_usage(key("diffusion", "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
+      }
+    }
     for (const std::string& architecture : architectures()) write("transistor_amplifier", "radau5", architecture, 8);
     for (const std::string& model : small_problems()) {
       for (const char* method : {"radau5", "esdirk54"}) {
@@ -253,14 +283,22 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
   if (first.find(backend_->compiler()) == std::string::npos) {
     GTEST_SKIP() << "the table is of another compiler than " << backend_->compiler() << ": " << first;
   }
-  for (const std::string& model : small_problems()) {
-    const auto recorded = table.find(key(model, "radau5", "sm_90"));
-    ASSERT_NE(recorded, table.end()) << model;
-    const Usage usage = usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate");
+  const auto expect_recorded = [&](const std::string& row, const Usage& usage) {
+    const auto recorded = table.find(row);
+    ASSERT_NE(recorded, table.end()) << row;
     // Room for the assembler's whims; a kernel that has outgrown its registers shows by far more.
-    EXPECT_LE(usage.registers, recorded->second.registers + 8) << model;
-    EXPECT_LE(usage.stack, recorded->second.stack + 64) << model;
-    EXPECT_LE(usage.spill_stores, recorded->second.spill_stores + 64) << model;
+    EXPECT_LE(usage.registers, recorded->second.registers + 8) << row;
+    EXPECT_LE(usage.stack, recorded->second.stack + 64) << row;
+    EXPECT_LE(usage.spill_stores, recorded->second.spill_stores + 64) << row;
+  };
+  for (const std::string& model : small_problems()) {
+    expect_recorded(key(model, "radau5", "sm_90"),
+                    usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate"));
+  }
+  const DeviceCode code = compile("diffusion", "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
+  EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+  for (const std::string& kernel : sparse_kernels()) {
+    expect_recorded(key("diffusion", "radau5", "sm_90", 1, kernel), usage_of(code.log, "manyfold_" + kernel));
   }
 }
 

@@ -31,6 +31,7 @@
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/cuda/exchange.hpp"
+#include "tests/cuda/seesaw.hpp"
 #include "tests/engine/fragile.hpp"
 #include "tests/support/thread_team.hpp"
 
@@ -184,6 +185,9 @@ std::function<void()> phase_task(std::string_view name, int threads, void** argu
                                                        {"finish", &Kernels::finish},
                                                        {"permute_corrections", &Kernels::template permute<true>},
                                                        {"permute_estimates", &Kernels::template permute<false>},
+                                                       {"factorize", &Kernels::factorize},
+                                                       {"solve_corrections", &Kernels::template solve<true>},
+                                                       {"solve_estimates", &Kernels::template solve<false>},
                                                        {"correct", &Kernels::correct},
                                                        {"estimate", &Kernels::estimate},
                                                        {"attempt", &Kernels::attempt}};
@@ -263,7 +267,8 @@ CUmod_st* module_of(const char* problem) {
     for (const char* name :
          {"manyfold_lockstep_layout", "manyfold_lockstep_initialize", "manyfold_lockstep_start",
           "manyfold_lockstep_jacobian", "manyfold_lockstep_assemble", "manyfold_lockstep_finish",
-          "manyfold_lockstep_permute_corrections", "manyfold_lockstep_permute_estimates", "manyfold_lockstep_correct",
+          "manyfold_lockstep_permute_corrections", "manyfold_lockstep_permute_estimates", "manyfold_lockstep_factorize",
+          "manyfold_lockstep_solve_corrections", "manyfold_lockstep_solve_estimates", "manyfold_lockstep_correct",
           "manyfold_lockstep_estimate", "manyfold_lockstep_attempt", "manyfold_lockstep_turn"}) {
       result.functions.push_back({nullptr, name, &phase_task<Code>});
     }
@@ -344,6 +349,8 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
         module_of<Build<Das2>>("das2"), module_of<Build<TransistorAmplifier>>("transistor_amplifier"),
         module_of<Build<PendulumIndex2>>("pendulum_index2"), module_of<Build<Diffusion<40>>>("diffusion"),
         module_of<Build<Exchange>>("exchange"), module_of<Build<Fragile>>("fragile"),
+        module_of<Build<Seesaw>>("seesaw"), module_of<Build<Seesaw, Radau5, MixedSystem>>("seesaw-mixed"),
+        module_of<Build<Diffusion<40>, Esdirk54>>("diffusion-esdirk54"),
         module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
         module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"),
         module_of<Build<Robertson, Radau5, MixedSystem>>("robertson-mixed"),

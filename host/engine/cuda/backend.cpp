@@ -34,7 +34,7 @@ class Backend : public DeviceBackend {
   const std::vector<DeviceDescription>& devices() const override { return descriptions_; }
   const std::string& unavailable() const override { return unavailable_; }
 
-  const std::string& lockstep_unavailable() const override { return blas().failure; }
+  const std::string& cublas_unavailable() const override { return blas().failure; }
 
   std::string compiler() const override {
     const Compiler& nvrtc = cuda::compiler();

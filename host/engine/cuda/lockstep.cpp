@@ -7,8 +7,17 @@ namespace {
 
 constexpr int lists = 7;
 
-std::size_t systems_of(const DeviceLayout& layout) {
-  return static_cast<std::size_t>(layout.lockstep.real_systems + layout.lockstep.complex_systems);
+/// Workspace of cuBLAS per stream. A handle's own would not do: graphs must not allocate, and results must not depend
+/// on what other streams do.
+constexpr std::size_t blas_workspace_bytes = std::size_t{4} << 20;
+
+int systems_of(const DeviceLayout& layout) {
+  return layout.lockstep.real_systems + layout.lockstep.complex_systems;
+}
+
+/// Elements of an array with `per_slot` for every slot.
+std::size_t total(int per_slot, int slots) {
+  return static_cast<std::size_t>(per_slot) * static_cast<std::size_t>(slots);
 }
 
 }  // namespace
@@ -26,6 +35,9 @@ LockstepFunctions LockstepFunctions::of(CUmodule module) {
           find("manyfold_lockstep_finish"),
           find("manyfold_lockstep_permute_corrections"),
           find("manyfold_lockstep_permute_estimates"),
+          find("manyfold_lockstep_factorize"),
+          find("manyfold_lockstep_solve_corrections"),
+          find("manyfold_lockstep_solve_estimates"),
           find("manyfold_lockstep_correct"),
           find("manyfold_lockstep_estimate"),
           find("manyfold_lockstep_attempt"),
@@ -33,10 +45,86 @@ LockstepFunctions LockstepFunctions::of(CUmodule module) {
 }
 
 std::size_t lockstep_bytes_per_slot(const DeviceLayout& layout) {
-  const std::size_t systems = systems_of(layout);
+  const auto systems = static_cast<std::size_t>(systems_of(layout));
+  const std::size_t of_matrices =
+      layout.lockstep.sparse
+          ? static_cast<std::size_t>(layout.lockstep.factors_size)
+          : systems * (2 * sizeof(void*) + static_cast<std::size_t>(layout.variables) * sizeof(int)) + sizeof(int);
   return static_cast<std::size_t>(layout.lockstep.frame_words) * sizeof(unsigned long long) +
-         static_cast<std::size_t>(layout.lockstep.workspace_size) + lists * sizeof(int) + systems * 2 * sizeof(void*) +
-         systems * static_cast<std::size_t>(layout.variables) * sizeof(int) + sizeof(int);
+         static_cast<std::size_t>(layout.lockstep.workspace_size) + lists * sizeof(int) + of_matrices;
+}
+
+std::size_t lockstep_bytes_per_stream(const DeviceLayout& layout) {
+  return layout.lockstep.sparse ? 0 : blas_workspace_bytes;
+}
+
+FullMatrices::FullMatrices(const DeviceLayout& layout, int slots, CUstream stream)
+    : layout_(layout),
+      slots_(slots),
+      matrices_(total(systems_of(layout), slots)),
+      solutions_(total(systems_of(layout), slots)),
+      pivots_(total(systems_of(layout) * layout.variables, slots)),
+      info_(total(1, slots)),
+      workspace_(blas_workspace_bytes) {
+  blas().check(blas().create(&blas_), "cublasCreate");
+  blas().check(blas().set_stream(blas_, stream), "cublasSetStream");
+  blas().check(blas().set_workspace(blas_, workspace_.get(), blas_workspace_bytes), "cublasSetWorkspace");
+}
+
+FullMatrices::~FullMatrices() {
+  blas().destroy(blas_);
+}
+
+void FullMatrices::enter(LockstepMemory& memory) const {
+  memory.matrices = matrices_.get();
+  memory.solutions = solutions_.get();
+  memory.pivots = pivots_.get();
+}
+
+void FullMatrices::factorize(int size) {
+  const Blas& b = blas();
+  const int n = layout_.variables;
+  for (int system = 0; system < systems_of(layout_); ++system) {
+    const std::size_t at = total(system, slots_);
+    void** matrices = matrices_.get() + at;
+    int* pivots = pivots_.get() + at * static_cast<std::size_t>(n);
+    const bool complex = system >= layout_.lockstep.real_systems;
+    // What is singular is found out by the pivots themselves, not by `info`, which knows exact zeros only.
+    const auto call = [&]<class Number>(auto routine, Number*) {
+      b.check(routine(blas_, n, reinterpret_cast<Number**>(matrices), n, pivots, info_.get(), size), "getrfBatched");
+    };
+    if (layout_.lockstep.single_precision) {
+      complex ? call(b.factorize_single_complex, static_cast<cuComplex*>(nullptr))
+              : call(b.factorize_single, static_cast<float*>(nullptr));
+    } else {
+      complex ? call(b.factorize_complex, static_cast<cuDoubleComplex*>(nullptr))
+              : call(b.factorize, static_cast<double*>(nullptr));
+    }
+  }
+}
+
+void FullMatrices::solve(int systems, int size) {
+  const Blas& b = blas();
+  const int n = layout_.variables;
+  for (int system = 0; system < systems; ++system) {
+    const std::size_t at = total(system, slots_);
+    const bool complex = system >= layout_.lockstep.real_systems;
+    const auto call = [&]<class Number>(auto routine, const Number& one) {
+      auto** matrices = reinterpret_cast<Number**>(matrices_.get() + at);
+      auto** solutions = reinterpret_cast<Number**>(solutions_.get() + at);
+      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, 1, &one,
+                      matrices, n, solutions, n, size),
+              "trsmBatched");
+      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, 1, &one,
+                      matrices, n, solutions, n, size),
+              "trsmBatched");
+    };
+    if (layout_.lockstep.single_precision) {
+      complex ? call(b.solve_single_complex, cuComplex{1.0F, 0.0F}) : call(b.solve_single, 1.0F);
+    } else {
+      complex ? call(b.solve_complex, cuDoubleComplex{1.0, 0.0}) : call(b.solve, 1.0);
+    }
+  }
 }
 
 Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream)
@@ -44,21 +132,14 @@ Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layou
       layout_(layout),
       stream_(stream),
       batch_(1),
-      supply_(static_cast<std::size_t>(layout.lockstep.supply_size)),
-      frames_(static_cast<std::size_t>(layout.lockstep.frame_words) * static_cast<std::size_t>(slots)),
-      workspaces_(static_cast<std::size_t>(layout.lockstep.workspace_size) * static_cast<std::size_t>(slots + 1)),
+      supply_(total(layout.lockstep.supply_size, 1)),
+      frames_(total(layout.lockstep.frame_words, slots)),
+      workspaces_(total(layout.lockstep.workspace_size, slots + 1)),
       counts_(1),
-      lists_(static_cast<std::size_t>(slots) * lists),
-      matrices_(static_cast<std::size_t>(slots) * systems_of(layout)),
-      solutions_(static_cast<std::size_t>(slots) * systems_of(layout)),
-      pivots_(static_cast<std::size_t>(slots * layout.variables) * systems_of(layout)),
-      info_(static_cast<std::size_t>(slots)),
-      blas_workspace_(blas_workspace_bytes),
+      lists_(total(lists, slots)),
+      factors_(total(layout.lockstep.factors_size, slots)),
       host_counts_(1),
       host_batch_(1) {
-  blas().check(blas().create(&blas_), "cublasCreate");
-  blas().check(blas().set_stream(blas_, stream), "cublasSetStream");
-  blas().check(blas().set_workspace(blas_, blas_workspace_.get(), blas_workspace_bytes), "cublasSetWorkspace");
   memory_.slots = slots;
   memory_.batch = batch_.get();
   memory_.supply = supply_.get();
@@ -66,9 +147,8 @@ Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layou
   memory_.workspaces = workspaces_.get();
   memory_.counts = counts_.get();
   memory_.lists = lists_.get();
-  memory_.matrices = matrices_.get();
-  memory_.solutions = solutions_.get();
-  memory_.pivots = pivots_.get();
+  memory_.factors = factors_.get();
+  if (!layout.lockstep.sparse) full_.emplace(layout, slots, stream).enter(memory_);
   workspaces_.clear(stream);
 }
 
@@ -77,7 +157,6 @@ Lockstep::~Lockstep() {
   for (const auto& [key, recorded] : recorded_) {
     if (recorded.graph != nullptr) driver().destroy_executable_graph(recorded.graph);
   }
-  blas().destroy(blas_);
 }
 
 void Lockstep::integrate(const DeviceBatch& batch, const std::function<void()>& watch, Utilisation& utilisation) {
@@ -151,22 +230,34 @@ CUgraphExec Lockstep::capture(Phase phase, int size) {
 
 void Lockstep::enqueue(Phase phase, int size) {
   const int n = layout_.variables;
-  const int systems = static_cast<int>(systems_of(layout_));
+  const int systems = systems_of(layout_);
   switch (phase) {
     case Phase::factors:
       launch_kernel(functions_.jacobian, size, layout_.lockstep.jacobian_shares, "manyfold_lockstep_jacobian");
-      launch_kernel(functions_.assemble, size, n, "manyfold_lockstep_assemble");
-      factorize(size);
-      launch_kernel(functions_.finish, size, 1, "manyfold_lockstep_finish");
+      if (full_) {
+        launch_kernel(functions_.assemble, size, n, "manyfold_lockstep_assemble");
+        full_->factorize(size);
+        launch_kernel(functions_.finish, size, 1, "manyfold_lockstep_finish");
+      } else {
+        launch_kernel(functions_.factorize, size, systems, "manyfold_lockstep_factorize");
+      }
       break;
     case Phase::corrections:
-      launch_kernel(functions_.permute_corrections, size, n, "manyfold_lockstep_permute_corrections");
-      solve(systems, size);
+      if (full_) {
+        launch_kernel(functions_.permute_corrections, size, n, "manyfold_lockstep_permute_corrections");
+        full_->solve(systems, size);
+      } else {
+        launch_kernel(functions_.solve_corrections, size, systems, "manyfold_lockstep_solve_corrections");
+      }
       launch_kernel(functions_.correct, size, 1, "manyfold_lockstep_correct");
       break;
     case Phase::estimates:
-      launch_kernel(functions_.permute_estimates, size, n, "manyfold_lockstep_permute_estimates");
-      solve(1, size);
+      if (full_) {
+        launch_kernel(functions_.permute_estimates, size, n, "manyfold_lockstep_permute_estimates");
+        full_->solve(1, size);
+      } else {
+        launch_kernel(functions_.solve_estimates, size, 1, "manyfold_lockstep_solve_estimates");
+      }
       launch_kernel(functions_.estimate, size, 1, "manyfold_lockstep_estimate");
       break;
     case Phase::attempts:
@@ -174,52 +265,6 @@ void Lockstep::enqueue(Phase phase, int size) {
       launch(functions_.turn, 1, 1, 0, stream_, "manyfold_lockstep_turn", memory_);
       counts_.copy_to(host_counts_.data(), 1, stream_);
       break;
-  }
-}
-
-void Lockstep::factorize(int size) {
-  const Blas& b = blas();
-  const int n = layout_.variables;
-  for (int system = 0; system < static_cast<int>(systems_of(layout_)); ++system) {
-    const auto at = static_cast<std::size_t>(system) * static_cast<std::size_t>(memory_.slots);
-    void** matrices = memory_.matrices + at;
-    int* pivots = memory_.pivots + at * static_cast<std::size_t>(n);
-    const bool complex = system >= layout_.lockstep.real_systems;
-    // What is singular is found out by the pivots themselves, not by `info`, which knows exact zeros only.
-    const auto call = [&]<class Number>(auto routine, Number*) {
-      b.check(routine(blas_, n, reinterpret_cast<Number**>(matrices), n, pivots, info_.get(), size), "getrfBatched");
-    };
-    if (layout_.lockstep.single_precision) {
-      complex ? call(b.factorize_single_complex, static_cast<cuComplex*>(nullptr))
-              : call(b.factorize_single, static_cast<float*>(nullptr));
-    } else {
-      complex ? call(b.factorize_complex, static_cast<cuDoubleComplex*>(nullptr))
-              : call(b.factorize, static_cast<double*>(nullptr));
-    }
-  }
-}
-
-void Lockstep::solve(int systems, int size) {
-  const Blas& b = blas();
-  const int n = layout_.variables;
-  for (int system = 0; system < systems; ++system) {
-    const auto at = static_cast<std::size_t>(system) * static_cast<std::size_t>(memory_.slots);
-    const bool complex = system >= layout_.lockstep.real_systems;
-    const auto call = [&]<class Number>(auto routine, const Number& one) {
-      auto** matrices = reinterpret_cast<Number**>(memory_.matrices + at);
-      auto** solutions = reinterpret_cast<Number**>(memory_.solutions + at);
-      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, 1, &one,
-                      matrices, n, solutions, n, size),
-              "trsmBatched");
-      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, 1, &one,
-                      matrices, n, solutions, n, size),
-              "trsmBatched");
-    };
-    if (layout_.lockstep.single_precision) {
-      complex ? call(b.solve_single_complex, cuComplex{1.0F, 0.0F}) : call(b.solve_single, 1.0F);
-    } else {
-      complex ? call(b.solve_complex, cuDoubleComplex{1.0, 0.0}) : call(b.solve, 1.0);
-    }
   }
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 // The lockstep tier on one stream of a device: launches the phases that kernels/cuda/lockstep.hpp describes, and cuBLAS
-// between them.
+// between them where matrices are full.
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "host/engine/cuda/memory.hpp"
@@ -19,6 +20,9 @@ struct LockstepFunctions {
   CUfunction finish = nullptr;
   CUfunction permute_corrections = nullptr;
   CUfunction permute_estimates = nullptr;
+  CUfunction factorize = nullptr;
+  CUfunction solve_corrections = nullptr;
+  CUfunction solve_estimates = nullptr;
   CUfunction correct = nullptr;
   CUfunction estimate = nullptr;
   CUfunction attempt = nullptr;
@@ -28,12 +32,36 @@ struct LockstepFunctions {
   static LockstepFunctions of(CUmodule module);
 };
 
-/// Workspace of cuBLAS per stream. A handle's own would not do: graphs must not allocate, and results must not depend
-/// on what other streams do.
-inline constexpr std::size_t blas_workspace_bytes = std::size_t{4} << 20;
-
-/// Device memory that an instance in flight needs, in bytes.
+/// Device memory that an instance in flight needs, and a stream apart from that, in bytes.
 std::size_t lockstep_bytes_per_slot(const DeviceLayout& layout);
+std::size_t lockstep_bytes_per_stream(const DeviceLayout& layout);
+
+/// Full matrices of the instances in flight of a stream, factorised and solved with by cuBLAS.
+class FullMatrices {
+ public:
+  /// Throws DeviceError, as all do.
+  FullMatrices(const DeviceLayout& layout, int slots, CUstream stream);
+  ~FullMatrices();
+  FullMatrices(const FullMatrices&) = delete;
+  FullMatrices& operator=(const FullMatrices&) = delete;
+
+  /// Tells kernels where they are to put theirs.
+  void enter(LockstepMemory& memory) const;
+  /// The matrices of all systems, `size` of each.
+  void factorize(int size);
+  /// The first `systems` systems, `size` of each.
+  void solve(int systems, int size);
+
+ private:
+  const DeviceLayout layout_;
+  const int slots_;
+  cublasHandle_t blas_ = nullptr;
+  DeviceArray<void*> matrices_;
+  DeviceArray<void*> solutions_;
+  DeviceArray<int> pivots_;
+  DeviceArray<int> info_;
+  DeviceArray<char> workspace_;
+};
 
 class Lockstep {
  public:
@@ -56,14 +84,11 @@ class Lockstep {
   /// The launches of a phase as a graph; null if they cannot be captured.
   CUgraphExec capture(Phase phase, int size);
   void enqueue(Phase phase, int size);
-  void factorize(int size);
-  void solve(int systems, int size);
   void launch_kernel(CUfunction function, int size, int threads_per_instance, const char* name);
 
   const LockstepFunctions functions_;
   const DeviceLayout layout_;
   const CUstream stream_;
-  cublasHandle_t blas_ = nullptr;
   LockstepMemory memory_{};
   DeviceArray<DeviceBatch> batch_;
   DeviceArray<char> supply_;
@@ -71,11 +96,8 @@ class Lockstep {
   DeviceArray<char> workspaces_;
   DeviceArray<LockstepCounts> counts_;
   DeviceArray<int> lists_;
-  DeviceArray<void*> matrices_;
-  DeviceArray<void*> solutions_;
-  DeviceArray<int> pivots_;
-  DeviceArray<int> info_;
-  DeviceArray<char> blas_workspace_;
+  DeviceArray<char> factors_;         ///< of sparse matrices
+  std::optional<FullMatrices> full_;  ///< if they are
   PinnedArray<LockstepCounts> host_counts_;
   PinnedArray<DeviceBatch> host_batch_;
 

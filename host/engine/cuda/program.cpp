@@ -282,7 +282,11 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
   if (loaded.layout.interface_version != kernel_interface_version) {
     throw DeviceError("the compiled device kernel does not fit this version; empty the kernel cache");
   }
-  if (fused) choose_block(loaded);
+  if (fused) {
+    choose_block(loaded);
+  } else if (!loaded.layout.lockstep.sparse && !blas().failure.empty()) {
+    throw DeviceError("tier 'lockstep': " + blas().failure);
+  }
   return loaded;
 }
 
@@ -291,7 +295,6 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
 Program::Program(const std::vector<CUdevice>& devices, const std::vector<ProgramCode>& codes, Tier tier,
                  const DeviceDemand& demand)
     : tier_(tier), demand_(demand) {
-  if (tier == Tier::lockstep && !blas().failure.empty()) throw DeviceError("tier 'lockstep': " + blas().failure);
   for (std::size_t i = 0; i < devices.size(); ++i) {
     devices_.push_back(load_device(devices[i], codes[i], tier, demand.sampling.has_value()));
   }
@@ -315,7 +318,7 @@ void Program::choose_batch_size() {
     if (tier_ == Tier::lockstep) {
       // A batch refills each slot a few times.
       const auto bytes_of_slot = static_cast<double>(lockstep_bytes_per_slot(device.layout));
-      allowed -= static_cast<double>(blas_workspace_bytes);
+      allowed -= static_cast<double>(lockstep_bytes_per_stream(device.layout));
       slots_ = std::min(slots_, static_cast<int>(allowed / (bytes_of_slot + refills * bytes)));
       allowed -= slots_ * bytes_of_slot;
       resident = slots_;

@@ -70,8 +70,9 @@ class IdaWithRoots {
 
   std::vector<EventRecord> events(const double* parameters, double t_end) {
     std::copy_n(parameters, S::parameters, p_);
-    double& first = *N_VGetArrayPointer(y_);
-    model_initial_values<Problem>(parameters, &first);
+    double* initial = N_VGetArrayPointer(y_);
+    std::fill_n(initial, S::n, std::numeric_limits<double>::quiet_NaN());
+    S::complete_initial(parameters, initial);
     S::derive(p_);
     S::start_discrete(array(y_), p_);
     std::vector<EventRecord> log;

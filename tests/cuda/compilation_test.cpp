@@ -195,8 +195,7 @@ TEST_F(Compilation, TheLockstepTierTakesEveryPrecisionAndEvents) {
 
 TEST_F(Compilation, TheLockstepTierTakesSparseMatrices) {
   for (const auto& [method, architecture, precision] :
-       {std::tuple("radau5", "sm_75", "float64"), std::tuple("radau5", "sm_90", "mixed"),
-        std::tuple("esdirk54", "sm_90", "float64")}) {
+       {std::tuple("radau5", "sm_75", "mixed"), std::tuple("esdirk54", "sm_90", "float64")}) {
     const Usage usage = compile_lockstep("diffusion", method, architecture, precision, "factorize");
     // Of 42 variables a thread has two vectors, the sizes of the rows before the elimination and before row exchanges.
     // The factors would be 2 KiB, a full matrix 28.
@@ -291,7 +290,8 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
     EXPECT_LE(usage.stack, recorded->second.stack + 64) << row;
     EXPECT_LE(usage.spill_stores, recorded->second.spill_stores + 64) << row;
   };
-  for (const std::string& model : small_problems()) {
+  // A part of them: each compiles for five seconds, and what differs is the residual alone.
+  for (const std::string model : {"robertson", "pendulum_index3", "rectifier", "das2", "transistor_amplifier"}) {
     expect_recorded(key(model, "radau5", "sm_90"),
                     usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate"));
   }

@@ -56,10 +56,17 @@ class Device : public testing::TestWithParam<Case> {
     devices_ = devices_or_null(reason);
     if (devices_ == nullptr) GTEST_SKIP() << reason;
     const bool lockstep = GetParam().tier == Tier::lockstep;
-    const LoadedKernel& loaded = test::kernel_of(GetParam().model, GetParam().method);
-    const bool sparse = is_sparse(static_cast<int>(loaded.model.variables.size()), loaded.kernel->factor_work);
-    if (lockstep && !sparse && !devices_->cublas_unavailable().empty()) GTEST_SKIP() << devices_->cublas_unavailable();
-    if (!emulated()) return;
+    if (emulated()) {
+      choose_module(lockstep);
+    } else if (lockstep && !devices_->cublas_unavailable().empty()) {
+      const LoadedKernel& loaded = test::kernel_of(GetParam().model, GetParam().method);
+      const bool sparse = is_sparse(static_cast<int>(loaded.model.variables.size()), loaded.kernel->factor_work);
+      if (!sparse) GTEST_SKIP() << devices_->cublas_unavailable();
+    }
+  }
+
+  /// Of the emulated driver.
+  void choose_module(bool lockstep) const {
     std::set<std::string> known = {"robertson", "rectifier", "das2"};
     if (lockstep) known.insert({"transistor_amplifier", "pendulum_index2", "diffusion"});
     std::string module = GetParam().model;

@@ -45,7 +45,8 @@ class EmulatedBackend : public testing::Test {
   pid_t start(const std::string& arguments, const std::string& environment = "") const {
     const std::string line = "cd '" + folder_.string() + "' && exec env MANYFOLD_CUDA_DRIVER='" +
                              std::getenv("MANYFOLD_EMULATED_DRIVER") + "' MANYFOLD_CUBLAS='" +
-                             std::getenv("MANYFOLD_EMULATED_BLAS") + "' " + environment + " '" +
+                             std::getenv("MANYFOLD_EMULATED_BLAS") + "' MANYFOLD_NVRTC='" +
+                             std::getenv("MANYFOLD_EMULATED_COMPILER") + "' " + environment + " '" +
                              std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
     const pid_t child = fork();
     if (child == 0) {

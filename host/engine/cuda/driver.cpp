@@ -86,9 +86,11 @@ Compiler open_compiler() {
   Compiler c;
   // The machine's own first: it belongs to its driver.
   const std::string toolkit = build::cuda_libraries;
-  void* library = open_one_of({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so",
-                               toolkit + "/libnvrtc.so"},
-                              c.failure);
+  const char* chosen = std::getenv("MANYFOLD_NVRTC");
+  void* library = chosen != nullptr ? open_one_of({chosen}, c.failure)
+                                    : open_one_of({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                                   "/usr/local/cuda/lib64/libnvrtc.so", toolkit + "/libnvrtc.so"},
+                                                  c.failure);
   if (library == nullptr) {
     c.failure = "no run-time compiler: " + c.failure + "; install the CUDA toolkit's NVRTC";
     return c;

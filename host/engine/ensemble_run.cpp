@@ -21,7 +21,7 @@ int event_capacity(const EnsembleRun& run) {
 
 /// Numbers that an instance starts from.
 std::size_t initial_size(const EnsembleRun& run) {
-  return static_cast<std::size_t>(run.variable_count + run.given_derivatives);
+  return static_cast<std::size_t>(run.variable_count) + static_cast<std::size_t>(run.given_derivatives);
 }
 
 /// Numbers in an entry of the log, before or after the event.

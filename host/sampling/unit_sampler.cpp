@@ -40,15 +40,16 @@ UnitSampler::UnitSampler(std::string_view name, std::uint64_t seed, std::int64_t
 }
 
 void UnitSampler::prepare_sobol(int dimensions) {
-  constexpr int bits = UnitPoints::sobol_bits;
-  directions_.resize(static_cast<std::size_t>(dimensions) * bits);
+  constexpr std::size_t bits = UnitPoints::sobol_bits;
+  const auto dimension_count = static_cast<std::size_t>(dimensions);
+  directions_.resize(dimension_count * bits);
   boost::random::sobol engine(static_cast<std::size_t>(std::max(dimensions, 1)));
-  for (int bit = 0; bit < bits; ++bit) {
+  for (std::size_t bit = 0; bit < bits; ++bit) {
     // Point m is the sum of the direction numbers in the Gray code of m, and that of 2^(k+1) - 1 is 2^k alone.
     // Boost's engine leaves out point 0, so its seed is one less.
     engine.seed((std::uint64_t{2} << bit) - 2);
-    for (int dimension = 0; dimension < dimensions; ++dimension) {
-      directions_[static_cast<std::size_t>(dimension * bits + bit)] = static_cast<std::uint32_t>(engine() >> 32);
+    for (std::size_t dimension = 0; dimension < dimension_count; ++dimension) {
+      directions_[dimension * bits + bit] = static_cast<std::uint32_t>(engine() >> 32);
     }
   }
   for (int dimension = 0; dimension < dimensions; ++dimension) {

@@ -303,7 +303,7 @@ Program::Program(const std::vector<CUdevice>& devices, const std::vector<Program
 
 void Program::choose_batch_size() {
   const Driver& cu = driver();
-  const std::int64_t share = (demand_.instances + workers() - 1) / workers();
+  const std::int64_t share = (demand_.instances + Program::workers() - 1) / Program::workers();
   std::int64_t fits = std::numeric_limits<std::int64_t>::max();
   std::int64_t resident = 0;  // instances in flight of a device
   if (tier_ == Tier::lockstep) slots_ = static_cast<int>(std::min<std::int64_t>(share, most_slots));
@@ -331,7 +331,7 @@ void Program::choose_batch_size() {
     throw DeviceError(fmt::format(
         "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
         "or events",
-        workers()));
+        Program::workers()));
   }
   // Enough instances to refill every place several times, and pieces small enough for all streams to get some.
   const std::int64_t full = std::max<std::int64_t>(refills * resident, 1024);

@@ -18,6 +18,7 @@
 #include "build_config.hpp"
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
+#include "host/sampling/ensemble_inputs.hpp"
 
 namespace manyfold::bench {
 namespace {
@@ -68,18 +69,18 @@ std::map<std::string, double> read_roofline() {
   return result;
 }
 
-/// Every parameter within ten percent of its default, by a sequence that fills the range evenly (golden ratio).
-FillInstance perturbed(const ModelDescription& model, double t_end) {
-  return [&model, t_end](std::int64_t i, double* p, double* y, double* t_span) {
-    for (std::size_t k = 0; k < model.parameters.size(); ++k) {
-      const double x = 0.6180339887498949 * static_cast<double>(i + 1) * static_cast<double>(k + 1);
-      const double spread = model.parameters[k].name == "alpha" ? 0.0 : 0.2;
-      p[k] = model.parameters[k].value * (1.0 + spread * (x - std::floor(x) - 0.5));
-    }
-    for (std::size_t k = 0; k < model.variables.size(); ++k) y[k] = std::nan("");
-    t_span[0] = model.t_begin;
-    t_span[1] = t_end;
-  };
+/// Every parameter within ten percent of its default. Instance numbers mean the same in a part of the ensemble.
+EnsembleInputs perturbed(const ModelDescription& model, double t_end, std::int64_t instances) {
+  std::vector<SampledQuantity> quantities;
+  for (const ParameterDescription& parameter : model.parameters) {
+    // A transistor's alpha is a current gain just below one.
+    if (parameter.value == 0.0 || parameter.name == "alpha") continue;
+    const auto [low, high] = std::minmax({0.9 * parameter.value, 1.1 * parameter.value});
+    quantities.push_back({SampledQuantity::Kind::parameter, parameter.name, Distribution::uniform(low, high), 0});
+  }
+  EnsembleInputs inputs = EnsembleInputs::sampled(model, {"sobol", instances, 1}, quantities);
+  inputs.set_t_span(model.t_begin, t_end);
+  return inputs;
 }
 
 Timing time_run(EnsembleRun run, int rounds) {
@@ -123,12 +124,16 @@ int compare(double scale, int rounds, const std::string& only, const std::string
       run.variable_count = static_cast<int>(loaded.model.variables.size());
       run.instances =
           std::max<std::int64_t>(1, static_cast<std::int64_t>(scale * static_cast<double>(problem.instances)));
-      run.fill_instance = perturbed(loaded.model, problem.t_end);
+      const EnsembleInputs inputs = perturbed(loaded.model, problem.t_end, run.instances);
+      run.fill_instance = [&](std::int64_t i, double* p, double* y, double* t_span) { inputs.fill(i, p, y, t_span); };
+      run.plan = inputs.plan();
       run.fill_times = [](double, double end, double* times) { times[0] = end; };
       run.saved = {0};
       run.options.rtol = problem.rtol;
       run.options.atol.assign(loaded.model.variables.size(), problem.atol);
-      const auto program = backend->load(device_source(request), {run.instances, 1, 1, false, 0.0});
+      DeviceDemand demand{run.instances, 1, 1, false, 0.0};
+      demand.sampling = DeviceSampling{sampling_source(), *run.plan};
+      const auto program = backend->load(device_source(request), demand);
       EnsembleRun on_device = run;
       on_device.device = program.get();
       const Timing gpu = time_run(on_device, rounds);

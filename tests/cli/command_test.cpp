@@ -3,7 +3,6 @@
 #include <netcdf.h>
 #include <signal.h>
 #include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,53 +17,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/command.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
+using manyfold::test::Outcome;
+using manyfold::test::slurp;
 
-std::string slurp(const fs::path& path) {
-  std::ifstream stream(path);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-/// A folder of its own for each test, which is also where the command runs.
-class Command : public testing::Test {
+class Command : public manyfold::test::CommandTest {
  protected:
-  Command() {
-    folder_ = fs::temp_directory_path() / ("manyfold-cli-" + std::to_string(getpid()) + "-" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(folder_);
-  }
-  ~Command() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-
-  pid_t start(const std::string& arguments) const {
-    const std::string line = "cd '" + folder_.string() + "' && exec '" + std::getenv("MANYFOLD_COMMAND") + "' " +
-                             arguments + " >out.txt 2>err.txt";
-    const pid_t child = fork();
-    if (child == 0) {
-      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      _exit(127);
-    }
-    return child;
-  }
-  Outcome finish(pid_t child) const {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(folder_ / "out.txt"),
-            slurp(folder_ / "err.txt")};
-  }
-  Outcome call(const std::string& arguments) const { return finish(start(arguments)); }
 
   void expect_misuse(const std::string& arguments, const std::vector<std::string>& fragments) const {
     const Outcome outcome = call(arguments);
@@ -81,8 +48,6 @@ class Command : public testing::Test {
                                    "\n[ensemble]\n" + ensemble + "\n[parameters]\n" + parameters +
                                    "\n[output]\nfile = \"result.nc\"\n" + output + "\n");
   }
-
-  fs::path folder_;
 };
 
 using nlohmann::json;

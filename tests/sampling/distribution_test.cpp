@@ -11,8 +11,7 @@
 namespace manyfold {
 namespace {
 
-// Relative accuracy expected of a quantile from Boost.Math in double: a few units in the last place of each of the
-// steps.
+// Relative accuracy expected of a quantile: a few units in the last place of each of its steps.
 constexpr double tight = 1e-13;
 
 void expect_near(double got, double expected, double relative) {

@@ -1,0 +1,63 @@
+#pragma once
+// The command in a process of its own.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace manyfold::test {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+inline std::string slurp(const fs::path& path) {
+  std::ifstream stream(path);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// A folder of its own for each test, which is also where the command runs.
+class CommandTest : public testing::Test {
+ protected:
+  CommandTest() {
+    std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::replace(test.begin(), test.end(), '/', '-');
+    folder_ = fs::temp_directory_path() / ("manyfold-test-" + std::to_string(getpid()) + "-" + test);
+    fs::create_directories(folder_);
+  }
+  ~CommandTest() override { fs::remove_all(folder_); }
+
+  /// `environment`: NAME=VALUE words.
+  pid_t start(const std::string& arguments, const std::string& environment = "") const {
+    const std::string line = "cd '" + folder_.string() + "' && exec env " + environment + " '" +
+                             std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
+    const pid_t child = fork();
+    if (child == 0) {
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    return child;
+  }
+  Outcome finish(pid_t child) const {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(folder_ / "out.txt"),
+            slurp(folder_ / "err.txt")};
+  }
+  Outcome call(const std::string& arguments, const std::string& environment = "") const {
+    return finish(start(arguments, environment));
+  }
+
+  fs::path folder_;
+};
+
+}  // namespace manyfold::test

@@ -2,6 +2,7 @@
 // share of the device's roofline (bench/roofline.cpp). Needs a device; writes JSON for bench/results.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -18,6 +19,7 @@
 #include "build_config.hpp"
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
+#include "host/engine/installation.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
 
 namespace manyfold::bench {
@@ -59,7 +61,10 @@ struct Timing {
 /// Floating-point operations of a step attempt by model and method, from the committed table.
 std::map<std::string, double> read_roofline() {
   std::map<std::string, double> result;
-  std::ifstream file(std::string(build::source_root) + "/bench/results/roofline.tsv");
+  const std::filesystem::path table = "bench/results/roofline.tsv";
+  // A bundle has it beside its programs.
+  const auto of_bundle = executable_folder().parent_path() / table;
+  std::ifstream file(std::filesystem::exists(of_bundle) ? of_bundle : build::source_root / table);
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream words(line);
@@ -67,6 +72,16 @@ std::map<std::string, double> read_roofline() {
     result[columns[0] + " " + columns[1]] = std::stod(columns[10]);
   }
   return result;
+}
+
+/// Floating-point operations per second that a device has at most, as bench/roofline.cpp has them; NaN of others.
+double peak_of(const std::string& device) {
+  const std::pair<const char*, double> peaks[] = {
+      {"H200", 34e12}, {"H100", 34e12}, {"A100", 9.7e12}, {"RTX 4090", 1.29e12}};
+  for (const auto& [name, peak] : peaks) {
+    if (device.find(name) != std::string::npos) return peak;
+  }
+  return std::nan("");
 }
 
 /// Every parameter within ten percent of its default. Instance numbers mean the same in a part of the ensemble.
@@ -109,10 +124,10 @@ int compare(double scale, int rounds, const std::string& only, const std::string
                  {"cpu_threads", std::thread::hardware_concurrency()},
                  {"cpu_instruction_set", default_instruction_set()},
                  {"rows", Json::array()}};
-  std::cout << fmt::format("{} ({}), {} CPU threads\n{:<22}{:<10}{:>10}{:>14}{:>14}{:>8}{:>12}{:>12}{:>10}{:>12}\n",
-                           device.name, device.architecture, std::thread::hardware_concurrency(), "problem", "method",
-                           "instances", "GPU inst/s", "CPU inst/s", "ratio", "GFLOP/s", "lanes used", "Newton",
-                           "difference");
+  std::cout << fmt::format(
+      "{} ({}), {} CPU threads\n{:<22}{:<10}{:>10}{:>14}{:>14}{:>8}{:>12}{:>10}{:>12}{:>10}{:>12}\n", device.name,
+      device.architecture, std::thread::hardware_concurrency(), "problem", "method", "instances", "GPU inst/s",
+      "CPU inst/s", "ratio", "GFLOP/s", "of peak", "lanes used", "Newton", "difference");
   for (const Case& problem : cases) {
     if (!only.empty() && only != problem.model) continue;
     for (const char* method : {"radau5", "esdirk54"}) {
@@ -151,10 +166,11 @@ int compare(double scale, int rounds, const std::string& only, const std::string
       const auto attempts = static_cast<double>(totals.steps + totals.rejected + totals.newton_failures);
       const auto flops = roofline.find(std::string(problem.model) + " " + method);
       const double rate = flops == roofline.end() ? std::nan("") : flops->second * attempts / gpu.median();
-      std::cout << fmt::format("{:<22}{:<10}{:>10}{:>14.4g}{:>14.4g}{:>8.1f}{:>12.4g}{:>11.1f}%{:>9.1f}%{:>12.1e}\n",
-                               problem.model, method, run.instances, gpu_rate, cpu_rate, gpu_rate / cpu_rate,
-                               rate / 1e9, 100.0 * gpu.summary.lane_utilisation, 100.0 * gpu.summary.newton_utilisation,
-                               difference)
+      std::cout << fmt::format(
+                       "{:<22}{:<10}{:>10}{:>14.4g}{:>14.4g}{:>8.1f}{:>12.4g}{:>9.1f}%{:>11.1f}%{:>9.1f}%{:>12.1e}\n",
+                       problem.model, method, run.instances, gpu_rate, cpu_rate, gpu_rate / cpu_rate, rate / 1e9,
+                       100.0 * rate / peak_of(device.name), 100.0 * gpu.summary.lane_utilisation,
+                       100.0 * gpu.summary.newton_utilisation, difference)
                 << std::flush;
       report["rows"].push_back({{"problem", problem.model},
                                 {"method", method},
@@ -164,6 +180,7 @@ int compare(double scale, int rounds, const std::string& only, const std::string
                                 {"gpu_instances_per_second", gpu_rate},
                                 {"cpu_instances_per_second", cpu_rate},
                                 {"flops_per_second", rate},
+                                {"share_of_peak", rate / peak_of(device.name)},
                                 {"lane_utilisation", gpu.summary.lane_utilisation},
                                 {"newton_utilisation", gpu.summary.newton_utilisation},
                                 {"largest_difference", difference},

@@ -636,7 +636,7 @@ class Integrator {
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;
-  [[no_unique_address]] typename Either<System::has_events, Passage, None>::type passage_;
+  typename Either<System::has_events, Passage, None>::type passage_;
 };
 
 }  // namespace manyfold

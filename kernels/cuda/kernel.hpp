@@ -14,24 +14,37 @@
 
 namespace manyfold {
 
-/// Adds what the threads of a warp did, `lanes` of which stand for an instance each; the warp's own time is that of its
-/// slowest.
-inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mine, int lanes) {
+/// Adds what the threads of a warp did, teams of `team_size`; the warp's own time is that of its slowest. The last warp
+/// of a block may have fewer threads than 32.
+inline __device__ void add_utilisation(Utilisation* total, const Utilisation& mine, int team_size) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int rest = static_cast<int>(blockDim.x - threadIdx.x) + lane;
+  const int threads = rest < 32 ? rest : 32;
+  const unsigned mask = threads == 32 ? 0xffffffffu : (1u << threads) - 1u;
   double lane_ticks = mine.lane_ticks;
   double ticks = mine.ticks;
   double lane_iterations = mine.lane_iterations;
   double iterations = mine.iterations;
+  __syncwarp(mask);
   for (int distance = 16; distance > 0; distance /= 2) {
-    lane_ticks += __shfl_xor_sync(0xffffffffu, lane_ticks, distance);
-    lane_iterations += __shfl_xor_sync(0xffffffffu, lane_iterations, distance);
-    ticks = max(ticks, __shfl_xor_sync(0xffffffffu, ticks, distance));
-    iterations = max(iterations, __shfl_xor_sync(0xffffffffu, iterations, distance));
+    const bool there = lane + distance < threads;
+    const int other = there ? lane + distance : lane;
+    const auto sum = [&](double& value) {
+      const double its = __shfl_sync(mask, value, other);
+      if (there) value += its;
+    };
+    const auto larger = [&](double& value) { value = max(value, __shfl_sync(mask, value, other)); };
+    sum(lane_ticks);
+    sum(lane_iterations);
+    larger(ticks);
+    larger(iterations);
   }
-  if (threadIdx.x % 32 != 0) return;
+  if (lane != 0) return;
+  const int teams = threads / team_size;
   atomicAdd(&total->lane_ticks, lane_ticks);
-  atomicAdd(&total->ticks, lanes * ticks);
+  atomicAdd(&total->ticks, teams * ticks);
   atomicAdd(&total->lane_iterations, lane_iterations);
-  atomicAdd(&total->iterations, lanes * iterations);
+  atomicAdd(&total->iterations, teams * iterations);
 }
 
 /// Threads per instance: one while the matrices are small or their pattern makes them cheap, for then they stay in
@@ -91,8 +104,7 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
     integrate_instances<Method>(batch, *in_shared, Team(), mine);
     if (!leads(Team())) mine = {};
   }
-  __syncwarp();
-  add_utilisation(batch.utilisation, mine, 32 / Team::size);
+  add_utilisation(batch.utilisation, mine, Team::size);
 }
 
 }  // namespace manyfold

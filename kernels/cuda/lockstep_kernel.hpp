@@ -34,7 +34,7 @@
   }
 
 #define MANYFOLD_LOCKSTEP_ENTRY(NAME, FUNCTION, BLOCK_SIZE)                                                    \
-  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)                                                     \
+  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE, 1)                                                  \
       manyfold_lockstep_##NAME(const manyfold::LockstepMemory memory, int size) {                              \
     manyfold::DeviceLockstep::FUNCTION(memory, size, static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x)); \
   }

@@ -36,7 +36,11 @@ struct BatchedLU {
     for (int i = 0; i < n; ++i) row_at[i] = i;
     singular = 0;
     for (int k = 0; k < n; ++k) {
-      const int other = pivots[k] - 1;
+      int other = pivots[k] - 1;
+      if (other < k || other >= n) {  // as routines may say of what is not finite
+        other = k;
+        singular = 1;
+      }
       const int row = row_at[k];
       row_at[k] = row_at[other];
       row_at[other] = row;

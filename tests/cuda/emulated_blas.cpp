@@ -14,6 +14,7 @@
 
 /// Of the emulated driver: adds a task to a stream.
 void add_task(CUstream stream, std::function<void()> task);
+void initialise(CUdeviceptr to, std::size_t bytes);
 
 struct cublasContext {
   CUstream stream = nullptr;
@@ -57,6 +58,7 @@ cublasStatus_t factorize_all(cublasHandle_t handle, int n, Number* const* matric
   if (wish != nullptr && std::string_view(wish) == "blas") return CUBLAS_STATUS_EXECUTION_FAILED;
   add_task(handle->stream, [=] {
     for (int k = 0; k < count; ++k) info[k] = factorize(n, matrices[k], stride, pivots + k * n);
+    initialise(reinterpret_cast<CUdeviceptr>(pivots), static_cast<std::size_t>(n * count) * sizeof(int));
   });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -5,6 +5,8 @@
 // MANYFOLD_EMULATED_PROBLEM names what the modules that are loaded were compiled from: a problem, for radau5 and double
 // precision, or one with another method or precision, PROBLEM-METHOD or PROBLEM-PRECISION; without it, robertson.
 // MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
+// MANYFOLD_EMULATED_PTX=1 makes the devices newer than NVRTC, which then gives them PTX, and a machine of
+// tests/cuda/ptx executes that: what a device would be given, checked as compute-sanitizer would.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does;
 // MANYFOLD_EMULATED_FAILURE=sample makes the launch of the kernel that computes inputs fail;
 // MANYFOLD_EMULATED_FAILURE=capture makes streams refuse to be captured as graphs.
@@ -12,12 +14,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -31,6 +35,7 @@
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/cuda/exchange.hpp"
+#include "tests/cuda/ptx/machine.hpp"
 #include "tests/cuda/seesaw.hpp"
 #include "tests/engine/fragile.hpp"
 #include "tests/support/thread_team.hpp"
@@ -132,9 +137,21 @@ struct CUmod_st {
   std::string_view problem;
   std::size_t team_workspace;  ///< bytes of shared memory that a team needs
   std::vector<CUfunc_st> functions;
+  std::optional<manyfold::test::ptx::Module> program;  ///< of a module that is PTX
 };
 
 namespace {
+
+namespace ptx = manyfold::test::ptx;
+
+/// The memory of the devices.
+std::mutex memory_mutex;
+ptx::GlobalMemory device_memory;
+
+bool wished(const char* variable) {
+  const char* wish = std::getenv(variable);
+  return wish != nullptr && std::string_view(wish) == "1";
+}
 
 void add_utilisation(manyfold::Utilisation& total, const manyfold::Utilisation& mine) {
   static std::mutex mutex;
@@ -146,8 +163,7 @@ void add_utilisation(manyfold::Utilisation& total, const manyfold::Utilisation& 
 }
 
 bool teams() {
-  const char* wish = std::getenv("MANYFOLD_EMULATED_TILE");
-  return wish != nullptr && std::string_view(wish) == "1";
+  return wished("MANYFOLD_EMULATED_TILE");
 }
 
 template <class Base>
@@ -259,7 +275,7 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
 template <class Code>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
-    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}};
+    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}, std::nullopt};
     for (const char* name :
          {"manyfold_layout", "manyfold_prepare", "manyfold_sample", "manyfold_initialize", "manyfold_integrate"}) {
       result.functions.push_back({nullptr, name, &kernel_task<Code>});
@@ -285,13 +301,25 @@ bool fails(std::string_view what) {
 
 }  // namespace
 
-/// For the emulated cuBLAS.
+// For the emulated cuBLAS too.
+
 void add_task(CUstream stream, std::function<void()> task) {
   stream->add(std::move(task));
 }
 
+/// Notes that bytes have been written.
+void initialise(CUdeviceptr to, std::size_t bytes) {
+  const std::lock_guard lock(memory_mutex);
+  ptx::Region& region = *std::prev(device_memory.upper_bound(to))->second;
+  std::fill_n(region.initialised.begin() + static_cast<std::ptrdiff_t>(to - region.begin()), bytes, char{1});
+}
+
 extern "C" {
 CUresult cuInit(unsigned) {
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  *version = CUDA_VERSION;
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char** text) {
@@ -315,8 +343,8 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? 9
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? (wished("MANYFOLD_EMULATED_PTX") ? 99 : 9)
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
            : attribute == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? shared_memory_of_block
                                                                                 : multiprocessors;
   return CUDA_SUCCESS;
@@ -329,9 +357,6 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
   *context = nullptr;
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice) {
-  return CUDA_SUCCESS;
-}
 CUresult cuCtxSetCurrent(CUcontext) {
   return CUDA_SUCCESS;
 }
@@ -339,7 +364,20 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = *total = std::size_t{1} << 30;
   return CUDA_SUCCESS;
 }
-CUresult cuModuleLoadData(CUmodule* module, const void*) {
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  if (wished("MANYFOLD_EMULATED_PTX")) {
+    try {
+      auto loaded = std::make_unique<CUmod_st>(CUmod_st{"", 0, {}, ptx::parse(static_cast<const char*>(image))});
+      for (const ptx::Function& function : loaded->program->functions) {
+        if (function.entry) loaded->functions.push_back({loaded.get(), function.name, nullptr});
+      }
+      *module = loaded.release();
+      return CUDA_SUCCESS;
+    } catch (const ptx::Fault& fault) {
+      std::fprintf(stderr, "%s\n", fault.what());
+      return CUDA_ERROR_INVALID_PTX;
+    }
+  }
   const char* wish = std::getenv("MANYFOLD_EMULATED_PROBLEM");
   using manyfold::Esdirk54;
   using manyfold::MixedSystem;
@@ -361,7 +399,8 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
   }
   return CUDA_ERROR_NOT_FOUND;
 }
-CUresult cuModuleUnload(CUmodule) {
+CUresult cuModuleUnload(CUmodule module) {
+  if (module->program) delete module;
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -373,11 +412,16 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   return CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
-  *address = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto region = std::make_shared<ptx::Region>(bytes);
+  *address = region->begin();
+  const std::lock_guard lock(memory_mutex);
+  device_memory[region->begin()] = region;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
-  std::free(reinterpret_cast<void*>(address));
+  const std::lock_guard lock(memory_mutex);
+  device_memory.erase(address);
   return CUDA_SUCCESS;
 }
 CUresult cuMemAllocHost(void** memory, std::size_t bytes) {
@@ -389,7 +433,10 @@ CUresult cuMemFreeHost(void* memory) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  stream->add([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
+  stream->add([=] {
+    std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+    initialise(to, bytes);
+  });
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
@@ -397,7 +444,11 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstre
   return CUDA_SUCCESS;
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
-  stream->add([=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  stream->add([=] {
+    std::memset(reinterpret_cast<void*>(to), value, bytes);
+    initialise(to, bytes);
+  });
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
@@ -449,7 +500,32 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, 
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
   }
+  if (function->module->program) {
+    const ptx::Module& program = *function->module->program;
+    const ptx::Function& entry = program.function(function->name);
+    const auto parameters = std::make_shared<ptx::Region>(ptx::parameters_of(entry, arguments));
+    stream->add([=, &program, &entry] {
+      ptx::GlobalMemory memory;
+      {
+        const std::lock_guard lock(memory_mutex);
+        memory = device_memory;
+      }
+      try {
+        ptx::Counts counts;
+        ptx::run(program, entry, static_cast<int>(grid), static_cast<int>(block), shared_memory, *parameters, memory,
+                 counts);
+      } catch (const ptx::Fault& fault) {
+        std::fprintf(stderr, "%s\n", fault.what());
+        stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
+      }
+    });
+    return CUDA_SUCCESS;
+  }
   stream->add(function->make_task(function->name, static_cast<int>(grid * block), arguments));
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 0;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int bytes) {

@@ -75,7 +75,7 @@ struct Ensemble {
   int event_log = 64;
   const DeviceBackend* devices = nullptr;  ///< not null: integrated there, with the kernel of `device_request`
   KernelRequest device_request;
-  Tier tier = Tier::fused;  ///< of the device
+  DeviceShape device_shape;
   double device_memory = 0.0;
 
   std::size_t parameter_count() const { return loaded->model.parameters.size(); }
@@ -128,7 +128,7 @@ struct Ensemble {
     std::unique_ptr<DeviceProgram> program;
     if (devices != nullptr) {
       const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory, event_log};
-      program = devices->load(device_source(device_request, {0, 0, tier}), demand);
+      program = devices->load(device_source(device_request, device_shape), demand);
       run.device = program.get();
     }
     const RunSummary result = run_ensemble(run, memory);

@@ -3,7 +3,8 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <initializer_list>
+#include <filesystem>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,14 +18,45 @@
 namespace manyfold::cuda {
 namespace {
 
+namespace fs = std::filesystem;
+
+/// Major versions of the toolkit that are looked for.
+constexpr int newest_known = 13;
+constexpr int oldest_known = 12;
+
+/// NVRTC opens its companion by a bare name, which the loader does not look for beside it.
+void open_companion(const fs::path& library) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(library.parent_path(), error)) {
+    if (entry.path().filename().string().starts_with("libnvrtc-builtins.so.")) {
+      dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+    }
+  }
+}
+
 /// One of several names of a library; `failure` says why none could be opened.
-void* open_one_of(std::initializer_list<std::string> names, std::string& failure) {
+void* open_one_of(const std::vector<std::string>& names, std::string& failure) {
   for (const std::string& name : names) {
+    if (name.starts_with('/') && name.ends_with("/libnvrtc.so")) open_companion(name);
     if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
     const char* reason = dlerror();
     if (failure.empty()) failure = reason != nullptr ? reason : name + " cannot be opened";
   }
   return nullptr;
+}
+
+/// Where a library of the toolkit may be: first with the newest version that the driver takes.
+std::vector<std::string> places_of(const std::string& library) {
+  std::vector<std::string> places;
+  const int newest = driver().newest_cuda();
+  for (int major = newest > 0 ? newest : newest_known; major >= oldest_known; --major) {
+    places.push_back(fmt::format("{}.{}", library, major));
+  }
+  places.push_back(library);
+  for (const std::string& folder : {std::string("/usr/local/cuda/lib64"), std::string(build::cuda_libraries)}) {
+    places.push_back(folder + "/" + library);
+  }
+  return places;
 }
 
 template <class Function>
@@ -43,6 +75,7 @@ Driver open_driver() {
   }
   d.failure.clear();
   find(library, MANYFOLD_NAME_OF(cuInit), d.init, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuDriverGetVersion), d.get_version, d.failure);
   find(library, MANYFOLD_NAME_OF(cuGetErrorName), d.get_error_name, d.failure);
   find(library, MANYFOLD_NAME_OF(cuGetErrorString), d.get_error_string, d.failure);
   find(library, MANYFOLD_NAME_OF(cuDeviceGetCount), d.device_get_count, d.failure);
@@ -51,7 +84,6 @@ Driver open_driver() {
   find(library, MANYFOLD_NAME_OF(cuDeviceGetAttribute), d.device_get_attribute, d.failure);
   find(library, MANYFOLD_NAME_OF(cuDeviceTotalMem), d.device_total_memory, d.failure);
   find(library, MANYFOLD_NAME_OF(cuDevicePrimaryCtxRetain), d.retain_context, d.failure);
-  find(library, MANYFOLD_NAME_OF(cuDevicePrimaryCtxRelease), d.release_context, d.failure);
   find(library, MANYFOLD_NAME_OF(cuCtxSetCurrent), d.set_current, d.failure);
   find(library, MANYFOLD_NAME_OF(cuMemGetInfo), d.memory_info, d.failure);
   find(library, MANYFOLD_NAME_OF(cuModuleLoadData), d.load_module, d.failure);
@@ -75,6 +107,7 @@ Driver open_driver() {
   find(library, MANYFOLD_NAME_OF(cuGraphDestroy), d.destroy_graph, d.failure);
   find(library, MANYFOLD_NAME_OF(cuGraphExecDestroy), d.destroy_executable_graph, d.failure);
   find(library, MANYFOLD_NAME_OF(cuLaunchKernel), d.launch, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuFuncGetAttribute), d.get_function_attribute, d.failure);
   find(library, MANYFOLD_NAME_OF(cuFuncSetAttribute), d.set_function_attribute, d.failure);
   find(library, MANYFOLD_NAME_OF(cuOccupancyMaxActiveBlocksPerMultiprocessor), d.occupancy, d.failure);
   if (!d.failure.empty()) return d;
@@ -84,13 +117,9 @@ Driver open_driver() {
 
 Compiler open_compiler() {
   Compiler c;
-  // The machine's own first: it belongs to its driver.
-  const std::string toolkit = build::cuda_libraries;
   const char* chosen = std::getenv("MANYFOLD_NVRTC");
-  void* library = chosen != nullptr ? open_one_of({chosen}, c.failure)
-                                    : open_one_of({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                                                   "/usr/local/cuda/lib64/libnvrtc.so", toolkit + "/libnvrtc.so"},
-                                                  c.failure);
+  void* library =
+      chosen != nullptr ? open_one_of({chosen}, c.failure) : open_one_of(places_of("libnvrtc.so"), c.failure);
   if (library == nullptr) {
     c.failure = "no run-time compiler: " + c.failure + "; install the CUDA toolkit's NVRTC";
     return c;
@@ -109,17 +138,25 @@ Compiler open_compiler() {
   find(library, "nvrtcGetCUBIN", c.get_cubin, c.failure);
   find(library, "nvrtcGetPTXSize", c.get_ptx_size, c.failure);
   find(library, "nvrtcGetPTX", c.get_ptx, c.failure);
+  if (!c.failure.empty()) return c;
+  int major = 0;
+  int minor = 0;
+  c.version(&major, &minor);
+  const int newest = driver().newest_cuda();
+  if (newest > 0 && major > newest) {
+    c.failure = fmt::format(
+        "NVRTC {}.{} is newer than the driver, which takes the code of CUDA {} at most: update the "
+        "driver, or install the NVRTC of CUDA {}",
+        major, minor, newest, newest);
+  }
   return c;
 }
 
 Blas open_blas() {
   Blas b;
-  const std::string toolkit = build::cuda_libraries;
   const char* chosen = std::getenv("MANYFOLD_CUBLAS");
-  void* library = chosen != nullptr ? open_one_of({chosen}, b.failure)
-                                    : open_one_of({"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                                                   "/usr/local/cuda/lib64/libcublas.so", toolkit + "/libcublas.so"},
-                                                  b.failure);
+  void* library =
+      chosen != nullptr ? open_one_of({chosen}, b.failure) : open_one_of(places_of("libcublas.so"), b.failure);
   if (library == nullptr) {
     b.failure = "no cuBLAS: " + b.failure + "; install the CUDA toolkit's cuBLAS";
     return b;
@@ -142,6 +179,12 @@ Blas open_blas() {
 }
 
 }  // namespace
+
+int Driver::newest_cuda() const {
+  int version = 0;
+  if (!failure.empty() || get_version(&version) != CUDA_SUCCESS) return 0;
+  return version / 1000;
+}
 
 std::string Driver::words(CUresult result) const {
   const char* name = nullptr;

@@ -12,6 +12,7 @@ namespace manyfold::cuda {
 /// Functions of libcuda.so.1; the names are those of the library, with the versions that cuda.h declares.
 struct Driver {
   decltype(&cuInit) init = nullptr;
+  decltype(&cuDriverGetVersion) get_version = nullptr;
   decltype(&cuGetErrorName) get_error_name = nullptr;
   decltype(&cuGetErrorString) get_error_string = nullptr;
   decltype(&cuDeviceGetCount) device_get_count = nullptr;
@@ -20,7 +21,6 @@ struct Driver {
   decltype(&cuDeviceGetAttribute) device_get_attribute = nullptr;
   decltype(&cuDeviceTotalMem) device_total_memory = nullptr;
   decltype(&cuDevicePrimaryCtxRetain) retain_context = nullptr;
-  decltype(&cuDevicePrimaryCtxRelease) release_context = nullptr;
   decltype(&cuCtxSetCurrent) set_current = nullptr;
   decltype(&cuMemGetInfo) memory_info = nullptr;
   decltype(&cuModuleLoadData) load_module = nullptr;
@@ -44,6 +44,7 @@ struct Driver {
   decltype(&cuGraphDestroy) destroy_graph = nullptr;
   decltype(&cuGraphExecDestroy) destroy_executable_graph = nullptr;
   decltype(&cuLaunchKernel) launch = nullptr;
+  decltype(&cuFuncGetAttribute) get_function_attribute = nullptr;
   decltype(&cuFuncSetAttribute) set_function_attribute = nullptr;
   decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy = nullptr;
 
@@ -51,6 +52,8 @@ struct Driver {
 
   /// Throws DeviceError if `result` is an error; `call` says what was tried.
   void check(CUresult result, const char* call) const;
+  /// The newest major version of CUDA whose code the driver takes; 0 without a driver.
+  int newest_cuda() const;
   std::string words(CUresult result) const;
 };
 

@@ -1,11 +1,16 @@
 #include "host/engine/cuda/lockstep.hpp"
 
+#include <mutex>
+
 #include "host/engine/device.hpp"
 
 namespace manyfold::cuda {
 namespace {
 
 constexpr int lists = 7;
+
+/// While a stream is captured, other threads must not make or destroy handles of cuBLAS, which waits for the device.
+std::mutex captures;
 
 /// Workspace of cuBLAS per stream. A handle's own would not do: graphs must not allocate, and results must not depend
 /// on what other streams do.
@@ -66,12 +71,14 @@ FullMatrices::FullMatrices(const DeviceLayout& layout, int slots, CUstream strea
       pivots_(total(systems_of(layout) * layout.variables, slots)),
       info_(total(1, slots)),
       workspace_(blas_workspace_bytes) {
+  const std::lock_guard lock(captures);
   blas().check(blas().create(&blas_), "cublasCreate");
   blas().check(blas().set_stream(blas_, stream), "cublasSetStream");
   blas().check(blas().set_workspace(blas_, workspace_.get(), blas_workspace_bytes), "cublasSetWorkspace");
 }
 
 FullMatrices::~FullMatrices() {
+  const std::lock_guard lock(captures);
   blas().destroy(blas_);
 }
 
@@ -150,6 +157,7 @@ Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layou
   memory_.factors = factors_.get();
   if (!layout.lockstep.sparse) full_.emplace(layout, slots, stream).enter(memory_);
   workspaces_.clear(stream);
+  frames_.clear(stream);
 }
 
 Lockstep::~Lockstep() {
@@ -213,6 +221,7 @@ void Lockstep::run(Phase phase, int count) {
 
 CUgraphExec Lockstep::capture(Phase phase, int size) {
   const Driver& cu = driver();
+  const std::lock_guard lock(captures);
   if (cu.begin_capture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return nullptr;
   bool good = true;
   try {
@@ -270,7 +279,9 @@ void Lockstep::enqueue(Phase phase, int size) {
 
 void Lockstep::launch_kernel(CUfunction function, int size, int threads_per_instance, const char* name) {
   const int threads = size * threads_per_instance;
-  const int block = layout_.block_size;
+  // Where a thread has an instance for itself it has much to do: small blocks spread over more multiprocessors.
+  constexpr int warp = 32;
+  const int block = threads_per_instance == 1 ? std::min(layout_.block_size, warp) : layout_.block_size;
   launch(function, (threads + block - 1) / block, block, 0, stream_, name, memory_, size);
 }
 

@@ -27,7 +27,7 @@ class DeviceArray {
     if (count > 0) driver().check(driver().copy_to_host(host, address_, count * sizeof(T), stream), "cuMemcpyDtoH");
   }
   void clear(CUstream stream) {
-    driver().check(driver().set_bytes(address_, 0, count_ * sizeof(T), stream), "cuMemsetD8");
+    if (count_ > 0) driver().check(driver().set_bytes(address_, 0, count_ * sizeof(T), stream), "cuMemsetD8");
   }
 
  private:

@@ -13,7 +13,11 @@ namespace manyfold::cuda {
 namespace {
 
 /// Instances in flight of a stream of the lockstep tier at most: enough to fill the largest devices with matrices.
-constexpr std::int64_t most_slots = 4096;
+constexpr std::int64_t most_slots = 16384;
+
+/// Instances and bytes of a batch at most.
+constexpr std::int64_t most_batch = 1 << 20;
+constexpr std::int64_t most_batch_bytes = std::int64_t{512} << 20;
 
 /// How often a batch refills the place of an instance, so that its stragglers count little.
 constexpr int refills = 8;
@@ -252,6 +256,28 @@ void choose_block(LoadedDevice& loaded) {
            "cuFuncSetAttribute");
 }
 
+/// What a device sets aside for the threads' own memory when a kernel is launched first: for as many threads as it can
+/// have, whatever the launch.
+std::size_t thread_memory_of(const LoadedDevice& loaded) {
+  const Driver& cu = driver();
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    cu.check(cu.device_get_attribute(&value, which, loaded.device), "cuDeviceGetAttribute");
+    return static_cast<std::size_t>(value);
+  };
+  std::size_t bytes = 0;
+  for (const CUfunction function : {loaded.initialize, loaded.integrate, loaded.lockstep.initialize,
+                                    loaded.lockstep.factorize, loaded.lockstep.solve_corrections,
+                                    loaded.lockstep.correct, loaded.lockstep.estimate, loaded.lockstep.attempt}) {
+    int value = 0;
+    if (function == nullptr) continue;
+    cu.check(cu.get_function_attribute(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function), "cuFuncGetAttribute");
+    bytes = std::max(bytes, static_cast<std::size_t>(value));
+  }
+  return bytes * attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) *
+         attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+}
+
 LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bool sampled) {
   const Driver& cu = driver();
   LoadedDevice loaded;
@@ -274,6 +300,7 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
   } else {
     loaded.lockstep = LockstepFunctions::of(loaded.module);
   }
+  loaded.thread_memory = thread_memory_of(loaded);
   const DeviceArray<DeviceLayout> answer(1);
   const Stream stream;
   launch(layout, 1, 1, 0, stream.get(), "manyfold_layout", answer.get());
@@ -314,6 +341,7 @@ void Program::choose_batch_size() {
     cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
     double allowed = (demand_.memory_mib > 0.0 ? demand_.memory_mib * 1048576.0 : 0.5 * static_cast<double>(free)) /
                      streams_per_device;
+    allowed -= static_cast<double>(device.thread_memory) / streams_per_device;
     const auto bytes = static_cast<double>(bytes_per_instance(device.layout, demand_));
     if (tier_ == Tier::lockstep) {
       // A batch refills each slot a few times.
@@ -328,14 +356,18 @@ void Program::choose_batch_size() {
     fits = std::min(fits, static_cast<std::int64_t>(allowed / bytes));
   }
   if (fits < 32 || (tier_ == Tier::lockstep && slots_ < 1)) {
-    throw DeviceError(fmt::format(
-        "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
-        "or events",
-        Program::workers()));
+    throw DeviceError(
+        fmt::format("device memory: {} streams of 32 instances do not fit the memory allowed, of which threads take {} "
+                    "MiB for their "
+                    "own; save fewer times, variables or events, or allow more with device_memory",
+                    Program::workers(), devices_.front().thread_memory >> 20));
   }
   // Enough instances to refill every place several times, and pieces small enough for all streams to get some.
   const std::int64_t full = std::max<std::int64_t>(refills * resident, 1024);
-  batch_size_ = std::clamp<std::int64_t>(std::min(share, full), 32, std::min<std::int64_t>(fits, 1 << 20));
+  // Of every batch the host keeps a few copies.
+  const auto bytes = static_cast<std::int64_t>(bytes_per_instance(devices_.front().layout, demand_));
+  const std::int64_t most = std::max<std::int64_t>(std::min({fits, most_batch, most_batch_bytes / bytes}), 32);
+  batch_size_ = std::clamp<std::int64_t>(std::min(share, full), 32, most);
 }
 
 Program::~Program() {
@@ -343,7 +375,6 @@ Program::~Program() {
     driver().set_current(loaded.context);
     driver().unload_module(loaded.module);
     if (loaded.sampling_module != nullptr) driver().unload_module(loaded.sampling_module);
-    driver().release_context(loaded.device);
   }
 }
 

@@ -28,6 +28,7 @@ struct LoadedDevice {
   CUfunction sample = nullptr;
   LockstepFunctions lockstep;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
+  std::size_t thread_memory = 0;  ///< bytes that the device sets aside for the threads' own memory
   // Launches of `integrate`:
   int threads = 0;             ///< of a block
   unsigned shared_memory = 0;  ///< bytes of a block

@@ -293,7 +293,10 @@ class Parser {
       operands(result, opcode);
     }
     expect(";");
-    for (std::size_t k = begin; k + 1 < at_; ++k) result.text += (k > begin ? " " : "") + std::string(tokens_[k]);
+    for (std::size_t k = begin; k + 1 < at_; ++k) {
+      if (k > begin) result.text += ' ';
+      result.text += tokens_[k];
+    }
     module_.instructions.push_back(std::move(result));
   }
 

@@ -7,6 +7,7 @@
 // MANYFOLD_EMULATED_TILE=1 makes teams of two threads integrate an instance.
 // MANYFOLD_EMULATED_PTX=1 makes the devices newer than NVRTC, which then gives them PTX, and a machine of
 // tests/cuda/ptx executes that: what a device would be given, checked as compute-sanitizer would.
+// MANYFOLD_EMULATED_COUNTS=FILE: where it adds how often warps and threads carried out the instructions of each kernel.
 // MANYFOLD_EMULATED_FAILURE=launch makes every integration fail as a kernel that reads a bad address does;
 // MANYFOLD_EMULATED_FAILURE=sample makes the launch of the kernel that computes inputs fail;
 // MANYFOLD_EMULATED_FAILURE=capture makes streams refuse to be captured as graphs.
@@ -19,6 +20,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -127,7 +129,7 @@ using MakeTask = std::function<void()> (*)(std::string_view function, int thread
 
 // A function of a module, known by its name.
 struct CUfunc_st {
-  const CUmod_st* module;
+  CUmod_st* module;
   std::string_view name;
   MakeTask make_task;
 };
@@ -137,7 +139,8 @@ struct CUmod_st {
   std::string_view problem;
   std::size_t team_workspace;  ///< bytes of shared memory that a team needs
   std::vector<CUfunc_st> functions;
-  std::optional<manyfold::test::ptx::Module> program;  ///< of a module that is PTX
+  std::optional<manyfold::test::ptx::Module> program;         ///< of a module that is PTX
+  std::map<std::string, manyfold::test::ptx::Counts> counts;  ///< of its kernels
 };
 
 namespace {
@@ -147,6 +150,38 @@ namespace ptx = manyfold::test::ptx;
 /// The memory of the devices.
 std::mutex memory_mutex;
 ptx::GlobalMemory device_memory;
+
+/// Adds `more` to the counts of a kernel; from several streams.
+void add_counts(ptx::Counts& counts, const ptx::Counts& more) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  counts.warps.resize(more.warps.size());
+  counts.threads.resize(more.threads.size());
+  for (std::size_t k = 0; k < more.warps.size(); ++k) {
+    counts.warps[k] += more.warps[k];
+    counts.threads[k] += more.threads[k];
+  }
+}
+
+/// Kernel, instruction, warps and threads of a line.
+void write_counts(const CUmod_st& module, const char* file) {
+  FILE* out = std::fopen(file, "a");
+  if (out == nullptr) return;
+  for (const auto& [kernel, counts] : module.counts) {
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> by_opcode;
+    for (std::size_t k = 0; k < counts.warps.size(); ++k) {
+      auto& [warps, threads] = by_opcode[module.program->instructions[k].opcode];
+      warps += counts.warps[k];
+      threads += counts.threads[k];
+    }
+    for (const auto& [opcode, count] : by_opcode) {
+      if (count.first == 0) continue;
+      std::fprintf(out, "%s\t%s\t%llu\t%llu\n", kernel.c_str(), opcode.c_str(),
+                   static_cast<unsigned long long>(count.first), static_cast<unsigned long long>(count.second));
+    }
+  }
+  std::fclose(out);
+}
 
 bool wished(const char* variable) {
   const char* wish = std::getenv(variable);
@@ -275,7 +310,7 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
 template <class Code>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
-    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}, std::nullopt};
+    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}, std::nullopt, {}};
     for (const char* name :
          {"manyfold_layout", "manyfold_prepare", "manyfold_sample", "manyfold_initialize", "manyfold_integrate"}) {
       result.functions.push_back({nullptr, name, &kernel_task<Code>});
@@ -367,9 +402,11 @@ CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (wished("MANYFOLD_EMULATED_PTX")) {
     try {
-      auto loaded = std::make_unique<CUmod_st>(CUmod_st{"", 0, {}, ptx::parse(static_cast<const char*>(image))});
+      auto loaded = std::make_unique<CUmod_st>(CUmod_st{"", 0, {}, ptx::parse(static_cast<const char*>(image)), {}});
       for (const ptx::Function& function : loaded->program->functions) {
-        if (function.entry) loaded->functions.push_back({loaded.get(), function.name, nullptr});
+        if (!function.entry) continue;
+        loaded->functions.push_back({loaded.get(), function.name, nullptr});
+        loaded->counts[function.name] = {};
       }
       *module = loaded.release();
       return CUDA_SUCCESS;
@@ -400,7 +437,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuModuleUnload(CUmodule module) {
-  if (module->program) delete module;
+  if (!module->program) return CUDA_SUCCESS;
+  if (const char* file = std::getenv("MANYFOLD_EMULATED_COUNTS")) write_counts(*module, file);
+  delete module;
   return CUDA_SUCCESS;
 }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
@@ -503,8 +542,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, 
   if (function->module->program) {
     const ptx::Module& program = *function->module->program;
     const ptx::Function& entry = program.function(function->name);
+    ptx::Counts& total = function->module->counts.at(entry.name);
     const auto parameters = std::make_shared<ptx::Region>(ptx::parameters_of(entry, arguments));
-    stream->add([=, &program, &entry] {
+    stream->add([=, &program, &entry, &total] {
       ptx::GlobalMemory memory;
       {
         const std::lock_guard lock(memory_mutex);
@@ -514,6 +554,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, 
         ptx::Counts counts;
         ptx::run(program, entry, static_cast<int>(grid), static_cast<int>(block), shared_memory, *parameters, memory,
                  counts);
+        add_counts(total, counts);
       } catch (const ptx::Fault& fault) {
         std::fprintf(stderr, "%s\n", fault.what());
         stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);

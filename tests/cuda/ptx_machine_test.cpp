@@ -1,4 +1,5 @@
-// The machine that executes PTX: that it computes what the manual says, and that it faults where a device would go wrong.
+// The machine that executes PTX: that it computes what the manual says, and that it faults where a device would go
+// wrong.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -142,10 +143,12 @@ TEST(PtxMachine, FaultsWhereNothingWasWritten) {
 
 TEST(PtxMachine, FaultsAtRacesInSharedMemory) {
   // Each thread writes its own number and reads the other's.
-  const std::string write = "mov.u64 %rd2, buffer; mul.wide.u32 %rd3, %r0, 8; add.s64 %rd3, %rd2, %rd3;\n"
-                            "st.shared.f64 [%rd3], %fd0;\n";
-  const std::string read = "xor.b32 %r1, %r0, 1; mul.wide.u32 %rd4, %r1, 8; add.s64 %rd4, %rd2, %rd4;\n"
-                           "ld.shared.f64 %fd1, [%rd4];\n";
+  const std::string write =
+      "mov.u64 %rd2, buffer; mul.wide.u32 %rd3, %r0, 8; add.s64 %rd3, %rd2, %rd3;\n"
+      "st.shared.f64 [%rd3], %fd0;\n";
+  const std::string read =
+      "xor.b32 %r1, %r0, 1; mul.wide.u32 %rd4, %r1, 8; add.s64 %rd4, %rd2, %rd4;\n"
+      "ld.shared.f64 %fd1, [%rd4];\n";
   const std::string barrier = "bar.warp.sync 3;\n";
   EXPECT_EQ(fault_of(write + barrier + read, shared), "no fault");
   EXPECT_NE(fault_of(write + read, shared).find("wrote this word"), std::string::npos);

@@ -63,6 +63,7 @@ enum class Flow { next, branch, call, leave, exchange };
 
 struct Instruction {
   std::string text;
+  std::string opcode;  ///< with its modifiers
   Handler handler = nullptr;
   Flow flow = Flow::next;
   int guard = -1;  ///< slot of the predicate

@@ -282,6 +282,7 @@ class Parser {
     }
     const std::string_view opcode = take();
     const Operation known = operation(opcode);
+    result.opcode = opcode;
     result.handler = known.handler;
     result.flow = known.flow;
     const int number = static_cast<int>(module_.instructions.size());

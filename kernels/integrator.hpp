@@ -636,6 +636,7 @@ class Integrator {
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;
+  // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
   typename Either<System::has_events, Passage, None>::type passage_;
 };
 

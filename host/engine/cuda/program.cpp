@@ -339,9 +339,15 @@ void Program::choose_batch_size() {
     std::size_t free = 0;
     std::size_t total = 0;
     cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
-    double allowed = (demand_.memory_mib > 0.0 ? demand_.memory_mib * 1048576.0 : 0.5 * static_cast<double>(free)) /
+    if (device.thread_memory >= free) {
+      throw DeviceError(fmt::format(
+          "device memory: the threads' own memory would take {} MiB of {} that are free: set tier = \"lockstep\", or a "
+          "larger device_tile",
+          device.thread_memory >> 20, free >> 20));
+    }
+    double allowed = (demand_.memory_mib > 0.0 ? demand_.memory_mib * 1048576.0
+                                               : 0.5 * static_cast<double>(free - device.thread_memory)) /
                      streams_per_device;
-    allowed -= static_cast<double>(device.thread_memory) / streams_per_device;
     const auto bytes = static_cast<double>(bytes_per_instance(device.layout, demand_));
     if (tier_ == Tier::lockstep) {
       // A batch refills each slot a few times.
@@ -356,11 +362,10 @@ void Program::choose_batch_size() {
     fits = std::min(fits, static_cast<std::int64_t>(allowed / bytes));
   }
   if (fits < 32 || (tier_ == Tier::lockstep && slots_ < 1)) {
-    throw DeviceError(
-        fmt::format("device memory: {} streams of 32 instances do not fit the memory allowed, of which threads take {} "
-                    "MiB for their "
-                    "own; save fewer times, variables or events, or allow more with device_memory",
-                    Program::workers(), devices_.front().thread_memory >> 20));
+    throw DeviceError(fmt::format(
+        "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
+        "or events",
+        Program::workers()));
   }
   // Enough instances to refill every place several times, and pieces small enough for all streams to get some.
   const std::int64_t full = std::max<std::int64_t>(refills * resident, 1024);

@@ -141,6 +141,18 @@ const std::vector<std::string>& sparse_kernels() {
   return all;
 }
 
+/// Those that are there for full matrices too, and some problems that have these.
+const std::vector<std::string>& full_kernels() {
+  static const std::vector<std::string> all = {
+      "lockstep_initialize",          "lockstep_start",   "lockstep_jacobian", "lockstep_assemble", "lockstep_finish",
+      "lockstep_permute_corrections", "lockstep_correct", "lockstep_estimate", "lockstep_attempt"};
+  return all;
+}
+const std::vector<std::string>& full_problems() {
+  static const std::vector<std::string> all = {"robertson", "pendulum", "transistor_amplifier", "das2"};
+  return all;
+}
+
 TEST_F(Compilation, EveryArchitectureTakesTheKernelWithoutWarnings) {
   for (const std::string& architecture : architectures()) {
     const DeviceCode& code = compile("robertson", "radau5", architecture);
@@ -274,6 +286,14 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
         write_usage(key("diffusion", "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
       }
     }
+    for (const std::string& model : full_problems()) {
+      for (const std::string& architecture : architectures()) {
+        const DeviceCode& code = compile(model, "radau5", architecture, 1, "float64", false, Tier::lockstep);
+        for (const std::string& kernel : full_kernels()) {
+          write_usage(key(model, "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
+        }
+      }
+    }
     for (const std::string& architecture : architectures()) write("transistor_amplifier", "radau5", architecture, 8);
     for (const std::string& model : small_problems()) {
       for (const char* method : {"radau5", "esdirk54"}) {
@@ -304,6 +324,11 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
   for (const std::string model : {"robertson", "pendulum_index3", "rectifier", "das2", "transistor_amplifier"}) {
     expect_recorded(key(model, "radau5", "sm_90"),
                     usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate"));
+  }
+  const DeviceCode& full = compile("transistor_amplifier", "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
+  for (const std::string& kernel : full_kernels()) {
+    expect_recorded(key("transistor_amplifier", "radau5", "sm_90", 1, kernel),
+                    usage_of(full.log, "manyfold_" + kernel));
   }
   const DeviceCode& code = compile("diffusion", "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;

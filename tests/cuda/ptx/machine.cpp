@@ -13,11 +13,6 @@ namespace {
 constexpr int resident_blocks = 4;  ///< at most, at a time
 constexpr int turn = 512;           ///< instructions of a warp before the next one's turn
 
-template <class Visit>
-void for_lanes(Mask mask, Visit&& visit) {
-  for (; mask != 0; mask &= mask - 1) visit(std::countr_zero(mask));
-}
-
 Mask bit(int lane) {
   return Mask{1} << lane;
 }

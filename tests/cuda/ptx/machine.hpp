@@ -14,6 +14,7 @@
 // NVIDIA, Parallel Thread Execution ISA, version 9.0. Of its instructions those are known that the kernels contain;
 // others are refused by name.
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +35,12 @@ struct Fault : std::runtime_error {
 constexpr int warp_size = 32;
 using Mask = std::uint32_t;
 using Address = std::uint64_t;
+
+/// Calls visit(lane) for every thread that `mask` names.
+template <class Visit>
+void for_lanes(Mask mask, Visit&& visit) {
+  for (; mask != 0; mask &= mask - 1) visit(std::countr_zero(mask));
+}
 
 enum class Space { generic, global, local, shared, parameter };
 

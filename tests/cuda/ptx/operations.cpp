@@ -33,11 +33,6 @@ std::uint64_t put(T value) {
   }
 }
 
-template <class Visit>
-void for_lanes(Mask mask, Visit&& visit) {
-  for (; mask != 0; mask &= mask - 1) visit(std::countr_zero(mask));
-}
-
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 

@@ -45,6 +45,8 @@ def sweep(model, method, instances, parameters):
 
 def measure(build, model, method, instances):
     command = os.path.join(build, "manyfold")
+    if not os.path.exists(os.path.join(build, "tests", "libemulated_driver.so")):
+        sys.exit(f"device_code.py: {build} has no emulated driver: build the tests there, with the CUDA toolkit")
     described = json.loads(subprocess.run([command, "describe", model, "--json"], check=True, capture_output=True).stdout)
     tests = os.path.abspath(os.path.join(build, "tests"))
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +61,10 @@ def measure(build, model, method, instances):
             MANYFOLD_EMULATED_COUNTS=counts,
         )
         run = [os.path.abspath(command), "run", path, "--out", os.path.join(folder, "result.nc"), "--json"]
-        result = json.loads(subprocess.run(run, check=True, capture_output=True, env=environment).stdout)
+        done = subprocess.run(run, capture_output=True, env=environment, text=True)
+        if done.returncode != 0:
+            sys.exit(f"device_code.py: {model} with {method}: {done.stderr}")
+        result = json.loads(done.stdout)
         with open(counts, encoding="utf-8") as file:
             rows = [line.rstrip("\n").split("\t") for line in file]
     return result, [row for row in rows if row[0] == "manyfold_integrate"]

@@ -84,6 +84,7 @@ std::vector<Case> all_cases() {
     // Of larger systems a thread would spill all but everything.
     if (model.variables.size() > 12) continue;
     cases.push_back({model.name, "radau5"});
+    // Diagonally implicit methods lose their order beyond; the processor promises no accuracy either.
     if (highest_index(model) == 1) cases.push_back({model.name, "esdirk54"});
   }
   for (const char* method : {"lobatto4", "esdirk54"}) {
@@ -217,9 +218,11 @@ TEST_P(Device, AgreesWithTheProcessorToAFewUnitsOfTheTolerance) {
     for (std::size_t i = 0; i < n; ++i) {
       const double x = a.values[k * n + i];
       if (std::isnan(x) && std::isnan(b.values[k * n + i])) continue;  // ended by an event
-      // Both may be off, since roundings lead to other steps; perturbed instances by up to ten allowances.
-      EXPECT_LE(std::abs(x - b.values[k * n + i]) / (scale[i] + std::abs(x)),
-                10.0 * allowed_error(processor.loaded->model, i, rtol))
+      // Both may be off, since roundings lead to other steps: by 300 times rtol, as perturbed instances may on the
+      // processor; variables of systems of higher index by three times what they may be off at all, which is as much.
+      const ModelDescription& model = processor.loaded->model;
+      const double allowed = highest_index(model) == 1 ? 300.0 * rtol : 3.0 * allowed_error(model, i, rtol);
+      EXPECT_LE(std::abs(x - b.values[k * n + i]) / (scale[i] + std::abs(x)), allowed)
           << "instance " << k << ", variable " << i;
     }
   }

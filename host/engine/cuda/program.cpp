@@ -341,7 +341,7 @@ void Program::choose_batch_size() {
     cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
     if (device.thread_memory >= free) {
       throw DeviceError(fmt::format(
-          "device memory: the threads' own memory would take {} MiB of {} that are free: set tier = \"lockstep\", or a "
+          "device memory: the threads' own memory would take {} MiB of {} that are free: set the other tier, or a "
           "larger device_tile",
           device.thread_memory >> 20, free >> 20));
     }

@@ -11,6 +11,9 @@
 // - when threads of a warp access the same word of shared memory, one of them to write, without a barrier between;
 // - when a thread reads from one that does not take part in the exchange, or threads wait for each other for ever.
 //
+// What the manual calls approximate, for libraries to refine, is exact here. Products and sums that the assembler may
+// contract stay apart.
+//
 // NVIDIA, Parallel Thread Execution ISA, version 9.0. Of its instructions those are known that the kernels contain;
 // others are refused by name.
 #include <array>

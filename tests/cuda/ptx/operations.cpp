@@ -104,13 +104,10 @@ struct Arithmetic {
       if (base == "fma" || base == "mad") return &map<T, [](T a, T b, T c) { return std::fma(a, b, c); }>;
       if (base == "rcp") return &map<T, [](T a) { return T(1) / a; }>;
       if (base == "sqrt") return &map<T, [](T a) { return std::sqrt(a); }>;
-      if (base == "rsqrt") return &map<T, [](T a) { return T(1) / std::sqrt(a); }>;
       if (base == "abs") return &map<T, [](T a) { return std::fabs(a); }>;
       if (base == "min") return &map<T, [](T a, T b) { return std::fmin(a, b); }>;
       if (base == "max") return &map<T, [](T a, T b) { return std::fmax(a, b); }>;
-      if (base == "copysign") return &map<T, [](T a, T b) { return std::copysign(b, a); }>;
       if (base == "ex2") return &map<T, [](T a) { return std::exp2(a); }>;
-      if (base == "lg2") return &map<T, [](T a) { return std::log2(a); }>;
     } else {
       if (base == "abs") return &map<T, [](T a) { return static_cast<T>(a < T(0) ? -a : a); }>;
       if (base == "min") return &map<T, [](T a, T b) { return a < b ? a : b; }>;
@@ -175,7 +172,6 @@ struct Bits {
       if (predicate) return &map<T, [](T a) { return static_cast<T>(a ^ 1); }>;
       return &map<T, [](T a) { return static_cast<T>(~a); }>;
     }
-    if (base == "popc") return &map<T, [](T a) { return static_cast<std::uint32_t>(std::popcount(a)); }>;
     if (base == "clz") return &map<T, [](T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); }>;
     if (base == "brev") return &map<T, &reversed<T>>;
     if (base == "shl") return &shift<T, [](T a, unsigned n) { return static_cast<T>(n < 8 * sizeof(T) ? a << n : 0); }>;
@@ -379,18 +375,17 @@ void store(Warp& warp, const Instruction& instruction, Mask active) {
 }
 
 /// Threads of a launch take turns, so that each has the memory to itself.
-template <class T, bool exchange>
-void atomic(Warp& warp, const Instruction& instruction, Mask active) {
+template <class T>
+void atomic_add(Warp& warp, const Instruction& instruction, Mask active) {
   const auto& [d, a, b, c, e, f] = instruction.slots;
   for_lanes(active, [&](int lane) {
     std::uint64_t* slots = warp.slots(lane);
     const Address at = slots[a] + static_cast<Address>(instruction.offset);
     T value;
     std::memcpy(&value, warp.access(lane, instruction.space, at, sizeof(T), false), sizeof(T));
-    const T other = get<T>(slots[b]);
+    const T sum = wrapped(value, get<T>(slots[b]), [](auto x, auto y) { return x + y; });
     slots[d] = put(value);
-    const T result = exchange ? other : wrapped(value, other, [](auto x, auto y) { return x + y; });
-    std::memcpy(warp.access(lane, instruction.space, at, sizeof(T), true), &result, sizeof(T));
+    std::memcpy(warp.access(lane, instruction.space, at, sizeof(T), true), &sum, sizeof(T));
   });
 }
 
@@ -410,7 +405,7 @@ void barrier(Warp& warp, const Instruction& instruction, Mask active) {
   }
 }
 
-enum class Shuffle { butterfly, index, up, down };
+enum class Shuffle { butterfly, index };
 
 template <Shuffle kind>
 void shuffle(Warp& warp, const Instruction& instruction, Mask active) {
@@ -438,11 +433,8 @@ void shuffle(Warp& warp, const Instruction& instruction, Mask active) {
       const auto clamp = static_cast<int>(c & 31);
       const int last = (lane & segment) | (clamp & ~segment);
       const int begin = lane & segment;
-      const int source = kind == Shuffle::butterfly ? lane ^ b
-                         : kind == Shuffle::index   ? begin | (b & ~segment)
-                         : kind == Shuffle::up      ? lane - b
-                                                    : lane + b;
-      const bool inside = kind == Shuffle::up ? source >= last : source <= last;
+      const int source = kind == Shuffle::butterfly ? lane ^ b : begin | (b & ~segment);
+      const bool inside = source <= last;
       const int from = inside ? source : lane;
       if ((present >> from & 1) == 0) warp.fault(lane, fmt::format("lane {} does not take part", from));
       warp.slots(lane)[instruction.slots[0]] = values[static_cast<std::size_t>(from)];
@@ -551,10 +543,9 @@ Handler handler_of(const Opcode& opcode) {
     if (opcode.size() != 3) return nullptr;
     return with_type(type, [&]<class T>(T) { return comparison<T>(opcode.word(1)); });
   }
-  if (base == "atom" || base == "red") {
-    const bool exchange = opcode.has("exch");
-    if (!exchange && !opcode.has("add")) return nullptr;
-    return with_type(type, [&]<class T>(T) -> Handler { return exchange ? &atomic<T, true> : &atomic<T, false>; });
+  if (base == "atom") {
+    if (!opcode.has("add")) return nullptr;
+    return with_type(type, []<class T>(T) -> Handler { return &atomic_add<T>; });
   }
   if (base == "prmt" && opcode.size() == 2) return &Bits::permute;
   if (base == "shf") return opcode.has("l") ? &Bits::funnel<true> : &Bits::funnel<false>;
@@ -588,12 +579,9 @@ Operation operation(std::string_view text) {
   if (base == "bra") return {&nothing, Flow::branch};
   if (base == "call") return {&call, Flow::call};
   if (base == "ret" || base == "exit") return {&leave, Flow::leave};
-  if (base == "membar" || base == "fence") return {&nothing, Flow::next};
   if (text == "bar.warp.sync") return {&barrier, Flow::exchange};
   if (text == "shfl.sync.bfly.b32") return {&shuffle<Shuffle::butterfly>, Flow::exchange};
   if (text == "shfl.sync.idx.b32") return {&shuffle<Shuffle::index>, Flow::exchange};
-  if (text == "shfl.sync.up.b32") return {&shuffle<Shuffle::up>, Flow::exchange};
-  if (text == "shfl.sync.down.b32") return {&shuffle<Shuffle::down>, Flow::exchange};
   const Handler handler = handler_of(opcode);
   if (handler == nullptr) throw Fault(fmt::format("the instruction {} is not known to this machine", text));
   return {handler, Flow::next};

@@ -256,10 +256,6 @@ class Parser {
     } else if (accept(".local") || accept(".param")) {
       declare_variable();
       expect(";");
-    } else if (accept(".shared")) {
-      const auto [name, bytes] = array();
-      shared_[name] = reserve(module_.static_shared_memory, bytes);
-      expect(";");
     } else if (accept(".pragma") || accept(".loc")) {
       skip_to(";");
     } else if (at_ + 1 < tokens_.size() && tokens_[at_ + 1] == ":") {

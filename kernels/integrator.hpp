@@ -231,6 +231,9 @@ class Integrator {
     }
     choose_next_step(attempt, h, accepted, rejected, failed);
 
+    // What the error test finds may be what Newton's method left.
+    state_.contraction = select(rejected, Real(1.0), state_.contraction);
+
     count_work<Real>(accepted_, accepted, Real(1.0));
     count_work<Real>(rejected_, rejected, Real(1.0));
     count_work<Real>(newton_failures_, failed, Real(1.0));

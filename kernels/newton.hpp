@@ -31,7 +31,7 @@ class NewtonIteration {
     result_ = {Mask(false), Mask(true), Real(0.0), 0, Real(0.0), Real(0.0)};
     iterating_ = active;
     // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
-    const Real root = sqrt(max(contraction, Real(2.2e-16)));
+    const Real root = sqrt(max(contraction, Real(least_contraction)));
     factor_ = root * sqrt(root);
     previous_ = Real(0.0);
     previous_theta_ = Real(0.0);
@@ -76,6 +76,10 @@ class NewtonIteration {
   }
 
  private:
+  /// Equations that were linear over the last step need not be so over this one, where a diode may begin to conduct: no
+  /// contraction is taken for granted that lets a first correction of more than some times the tolerance pass as last.
+  static constexpr double least_contraction = 1e-3;
+
   NewtonResult<Real> result_;
   Mask iterating_;
   Real factor_;          ///< theta/(1-theta), or what takes its place before the second correction

@@ -175,6 +175,17 @@ struct System {
   /// Does the derivative of variable i stand in an equation?
   static constexpr bool derivative_occurs(int i) { return occurring_derivatives.contains(i); }
 
+  /// Does equation i have no derivative in it?
+  static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
+  /// Are there equations without derivatives, or combinations of equations that have none?
+  static constexpr bool constrained() {
+    if (singular_mass_matrix()) return true;
+    for (int i = 0; i < n; ++i) {
+      if (algebraic_equation(i)) return true;
+    }
+    return false;
+  }
+
   /// What is given of variable i at the start: as the kernel was asked for, else as the model declares it.
   static constexpr Given given(int i) {
 #if defined(MANYFOLD_GIVEN)

@@ -7,6 +7,7 @@
 // once, (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
+#include "interior.hpp"
 #include "radau.hpp"
 #include "step.hpp"
 
@@ -318,6 +319,14 @@ class Cameron {
       result.finite = result.finite & (newton.finite | !lanes);
       result.converged = result.converged & (newton.converged | !lanes);
     }
+    if constexpr (trims && error_test == ErrorTest::all) {
+      const Real within = interior_norm(state, h);
+      const Mask lanes = result.converged;
+      error_ = sqrt(error_ * error_ + within * within);
+      result.error = error_;
+      count_work<Real>(work.residuals, lanes, Real(1.0));
+      count_work<Real>(work.solves, lanes, Real(1.0));
+    }
     slow_ = (slow_ & !live) | (live & (result.rate > Real(CameronRules::rate_to_keep)));
     return result;
   }
@@ -440,6 +449,38 @@ class Cameron {
       sum += square((combination(order + Real(1.0), k) - combination(order, k)) * state.weight[k]);
     });
     return sqrt(sum);
+  }
+
+  /// The error of the algebraic variables within the step, as `distance` measures it.
+  MANYFOLD_INLINE Real interior_norm(const State& state, const Real& h) {
+    constexpr double theta = widest_gap(CameronFamily::c);
+    Real Y[n];
+    Real unused[n];
+    for_each_index<n>([&](auto k) {
+      Y[k] = state.y[k] + end_[k];
+      unused[k] = Real(0.0);
+    });
+    static_for<3>([&](auto level) {
+      constexpr int p = level + 1;
+      constexpr auto at = dense_weights_at(cameron::dense_weights<p>(), theta - 1.0);
+      const Mask lanes = state.path.p == Real(static_cast<double>(p));
+      for_each_index<n>([&](auto k) {
+        constexpr double of_end = at.value[p + 1];
+        Real sum = Real(of_end) * end_[k];
+        static_for<p + 1>([&](auto i) {
+          constexpr double weight = at.value[i];
+          sum += Real(weight) * z_[i][k];
+        });
+        Y[k] += select(lanes, sum, Real(0.0));
+      });
+    });
+    Real error[n];
+    System::residual(state.t + Real(theta) * h, Y, unused, state.p, error);
+    for_each_index<n>([&](auto k) {
+      if (!System::algebraic(k)) error[k] = Real(0.0);
+    });
+    trimming_factors_.solve(error);
+    return Real(reduced_interior_weight) * sqrt(weighted_square(error, state.weight));
   }
 
   static constexpr MANYFOLD_INLINE int trimming_row(int k) {

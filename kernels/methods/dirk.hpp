@@ -49,6 +49,9 @@ class DiagonallyImplicit {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
@@ -198,7 +201,8 @@ class DiagonallyImplicit {
       Real interior[n];
       interior_residual<System, weights, widest_gap(Tableau::c), first>(state, h, z_, z_[s - first - 1], interior);
       static_for<n>([&](auto i) {
-        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) error[i] += Real(reduced_interior_weight) * interior[i];
+        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) 
+          error[i] += select(state.discontinuous, Real(0.0), Real(reduced_interior_weight) * interior[i]);
       });
     }
   }

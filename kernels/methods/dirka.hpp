@@ -190,6 +190,14 @@ class Cameron {
     trimming_factors_.use(workspace.trimming, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    matrices_.forget(lanes);
+    factored_h_ = select(lanes, Real(0.0), factored_h_);
+    jacobian_age_ = select(lanes, Real(0.0), jacobian_age_);
+    slow_ = slow_ & !lanes;
+  }
+
   /// The order to begin with goes to the state; returns the length of the first step, (4.5), of at most |h|.
   static MANYFOLD_INLINE Real begin(const Mask& lanes, State& state, const Real& h, const Tolerances<n>& tolerances) {
     Real p(first_order);
@@ -322,7 +330,7 @@ class Cameron {
     if constexpr (trims && error_test == ErrorTest::all) {
       const Real within = interior_norm(state, h);
       const Mask lanes = result.converged;
-      error_ = sqrt(error_ * error_ + within * within);
+      error_ = select(state.discontinuous, error_, sqrt(error_ * error_ + within * within));
       result.error = error_;
       count_work<Real>(work.residuals, lanes, Real(1.0));
       count_work<Real>(work.solves, lanes, Real(1.0));

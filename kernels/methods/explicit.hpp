@@ -107,6 +107,9 @@ class ExplicitRungeKutta {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {

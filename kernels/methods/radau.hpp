@@ -163,6 +163,9 @@ class Collocation {
     static_for<pairs>([&](auto pair) { complex_factors_[pair].use(workspace.complex[pair], team); });
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, auto& state,
@@ -333,6 +336,7 @@ class Collocation {
           if constexpr (System::singular_mass_matrix()) interior[i] -= Real(share_of_start) * start[i];
           interior[i] *= Real(0.5 * collocation::residual_at_start<Tableau>(theta));
         }
+        interior[i] = select(state.discontinuous, Real(0.0), interior[i]);
       });
     }
   }

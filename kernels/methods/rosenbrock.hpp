@@ -91,6 +91,9 @@ class Rosenbrock {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,
                                             const State& state, const Real& h, const NewtonControl& /*control*/,
@@ -145,7 +148,7 @@ class Rosenbrock {
     Real sum = weighted_square(error, state.weight);
     if constexpr (tests_interior<System>()) {
       interior_error(state, h, start, error);
-      sum += weighted_square(error, state.weight);
+      sum += select(state.discontinuous, Real(0.0), weighted_square(error, state.weight));
     }
     result.error = sqrt(sum * Real(1.0 / n));
     result.finite = is_finite(result.error);

@@ -26,6 +26,7 @@ struct LaneState {
   Real weight[n];    ///< of the error norm at y
   double rtol;       ///< of the error norm
   Real contraction;  ///< of Newton's method in the last step
+  MaskOf<Real> discontinuous;  ///< the error within the step does not fall with h: a jump of algebraic variables
   Path path;
 };
 

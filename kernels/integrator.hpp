@@ -45,8 +45,9 @@ struct Inconsistency {
 /// What the integrator asks of a method. `forget` starts whatever it knows of an instance outside the state: lanes are
 /// refilled.
 template <class Method>
-concept SteppingMethod = requires(Method& method, typename Method::State& state, const MaskOf<typename Method::Real>& lanes,
-                                  const typename Method::Real& h, typename Method::Workspace& workspace) {
+concept SteppingMethod = requires(Method& method, typename Method::State& state,
+                                  const MaskOf<typename Method::Real>& lanes, const typename Method::Real& h,
+                                  typename Method::Workspace& workspace) {
   method.use(workspace, TeamOf<typename Method::System>{});
   method.forget(lanes);
   method.commit(lanes, state, h);
@@ -85,7 +86,7 @@ class Integrator {
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
     state_.path.start(Mask(true), Real(1.0), state_.dy);
-    state_.discontinuous = Mask(false);
+    state_.patient = state_.discontinuous = Mask(false);
     work_.newton_passes = 0.0;
   }
 
@@ -147,6 +148,7 @@ class Integrator {
     put(history_.error, 1.0);
     method_.forget(Lanes::only(lane));
     state_.discontinuous = state_.discontinuous & !Lanes::only(lane);
+    state_.patient = state_.patient & !Lanes::only(lane);
     put(rejected_error_, largest_number);
     put(jacobian_age_, 0.0);
     put(stale_, 1.0);
@@ -382,6 +384,8 @@ class Integrator {
   static constexpr double error_of_exact_step = 1e-6;
   static constexpr ReuseRule rule = reuse_rule(jacobian_reuse);
 
+  /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
+  static constexpr double failures_until_patient = 3.0;
   /// Beside t; the error within a step that short is passed over if it does not fall with h.
   static constexpr double negligible_step = 1e-8;
 
@@ -528,6 +532,7 @@ class Integrator {
     put(failures_, Real(0.0));
     put(rejections_, Real(0.0));
     state_.discontinuous = state_.discontinuous & !lanes;
+    state_.patient = state_.patient & !lanes;
   }
 
   /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at
@@ -635,6 +640,7 @@ class Integrator {
   MANYFOLD_INLINE void remember(const Mask& accepted, const Mask& failed) {
     after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
     failures_ = select(accepted, Real(0.0), failures_);
+    state_.patient = state_.patient & !accepted;
     rejections_ = select(accepted, Real(0.0), rejections_);
   }
 
@@ -661,13 +667,13 @@ class Integrator {
     const Real reason = select(attempt.singular, code(Status::singular_jacobian),
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
     failure_ = select(failed & first, reason, failure_);
-    const Real main_reason =
-        select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
+    const Real main_reason = select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
     // Ten units in the last place of t: below, t + h is hardly a later time.
     constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
     const Real smallest = abs(state_.t) * Real(10.0 * resolution);
     const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
     status_ = select(hopeless & live(), main_reason, status_);
+    state_.patient = failures_ - rejections_ >= Real(failures_until_patient);
   }
 
   IntegratorOptions<n> options_;

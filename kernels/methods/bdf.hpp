@@ -215,19 +215,20 @@ class Bdf {
     const Real scale = Real(2.0) / (Real(1.0) + leading / factored_);
 
     for (int j = 0; j < n; ++j) e_[j] = Real(0.0);
-    const auto newton = solve_newton<Real>(control, live & !result.singular, state.contraction, [&](const Mask& lanes) {
-      Real delta[n];
-      System::residual(t, y, dy, state.p, delta);
-      factors_.solve(delta);
-      for (int j = 0; j < n; ++j) {
-        delta[j] *= scale;
-        const Real applied = select(lanes, delta[j], Real(0.0));
-        y[j] -= applied;
-        dy[j] -= leading * applied;
-        e_[j] -= applied;
-      }
-      return weighted_norm(delta, state.weight);
-    });
+    const auto newton =
+        solve_newton<Real>(control, live & !result.singular, state.patient, state.contraction, [&](const Mask& lanes) {
+          Real delta[n];
+          System::residual(t, y, dy, state.p, delta);
+          factors_.solve(delta);
+          for (int j = 0; j < n; ++j) {
+            delta[j] *= scale;
+            const Real applied = select(lanes, delta[j], Real(0.0));
+            y[j] -= applied;
+            dy[j] -= leading * applied;
+            e_[j] -= applied;
+          }
+          return weighted_norm(delta, state.weight);
+        });
     for (int j = 0; j < n; ++j) dy_[j] = dy[j];
     result.converged = newton.converged;
     result.finite = newton.finite;

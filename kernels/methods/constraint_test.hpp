@@ -1,9 +1,9 @@
 #pragma once
 // What a step leaves of the constraints between its stages. The stages of a step meet the constraints, and so the
-// algebraic variables at its end are as accurate as the differential ones: error estimates that compare solutions at the
-// end do not see how the algebraic variables went there, and a step may pass over a pulse of them. The residual of the
-// constraints at a point of the dense output, far from the stages, does: with (F_y'/(gamma h) + F_y)^-1 it is the error
-// of the dense output of the algebraic variables there. It takes one evaluation of the equations.
+// algebraic variables at its end are as accurate as the differential ones: error estimates that compare solutions at
+// the end do not see how the algebraic variables went there, and a step may pass over a pulse of them. The residual of
+// the constraints at a point of the dense output, far from the stages, does: with (F_y'/(gamma h) + F_y)^-1 it is the
+// error of the dense output of the algebraic variables there. It takes one evaluation of the equations.
 #include "../dense_output.hpp"
 #include "../static_for.hpp"
 
@@ -29,8 +29,8 @@ constexpr double widest_gap(const double (&c)[s]) {
   return middle;
 }
 
-/// Puts into `residual`, in the rows of constraints, what the dense output y_n + x_last + P(theta - 1) leaves of them at
-/// theta.
+/// Puts into `residual`, in the rows of constraints, what the dense output y_n + x_last + P(theta - 1) leaves of them
+/// at theta.
 template <class System, auto weights, double theta, int first = 0, class Real, int count>
 MANYFOLD_INLINE void test_constraints(const auto& state, const Real& h, const Real (&x)[count][System::n],
                                       Real (&residual)[System::n]) {

@@ -74,12 +74,13 @@ class DiagonallyImplicit {
       Real base[n];
       Real Y[n];
       predict<i>(state, h, base, Y);
-      const auto newton = solve_newton<Real>(control, result.converged, state.contraction, [&](const Mask& iterating) {
-        Real delta[n];
-        stage_residual(c, state, h, over_diagonal, base, Y, delta);
-        factors_.solve(delta);
-        return correct(iterating, state.weight, delta, Y);
-      });
+      const auto newton =
+          solve_newton<Real>(control, result.converged, state.patient, state.contraction, [&](const Mask& iterating) {
+            Real delta[n];
+            stage_residual(c, state, h, over_diagonal, base, Y, delta);
+            factors_.solve(delta);
+            return correct(iterating, state.weight, delta, Y);
+          });
       end_stage(i, state, base, Y);
       report(newton, result, work);
     });
@@ -201,7 +202,7 @@ class DiagonallyImplicit {
       Real interior[n];
       interior_residual<System, weights, widest_gap(Tableau::c), first>(state, h, z_, z_[s - first - 1], interior);
       static_for<n>([&](auto i) {
-        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) 
+        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i))
           error[i] += select(state.discontinuous, Real(0.0), Real(reduced_interior_weight) * interior[i]);
       });
     }

@@ -269,15 +269,16 @@ class Cameron {
         });
         Y[k] = state.y[k] + state.path.increment(k, Real(c) * ratio);
       });
-      const auto newton = solve_newton<Real>(control, lanes, state.contraction, [&](const Mask& iterating) {
-        Real K[n];
-        Real delta[n];
-        for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
-        System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
-        stage_factors_.solve(delta);
-        for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
-        return scale * sqrt(weighted_square(delta, state.weight));
-      });
+      const auto newton =
+          solve_newton<Real>(control, lanes, state.patient, state.contraction, [&](const Mask& iterating) {
+            Real K[n];
+            Real delta[n];
+            for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
+            System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
+            stage_factors_.solve(delta);
+            for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
+            return scale * sqrt(weighted_square(delta, state.weight));
+          });
       for (int k = 0; k < n; ++k) {
         hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / gamma);
         z_[i][k] = Y[k] - state.y[k];
@@ -310,7 +311,7 @@ class Cameron {
       });
       Real contraction(1.0);
       const Mask lanes = result.converged;
-      const auto newton = solve_newton<Real>(control, lanes, contraction, [&](const Mask& iterating) {
+      const auto newton = solve_newton<Real>(control, lanes, state.patient, contraction, [&](const Mask& iterating) {
         Real delta[n];
         System::residual(state.t + h, Y, unused, state.p, delta);
         for_each_index<n>([&](auto k) {

@@ -153,7 +153,7 @@ class ExplicitRungeKutta {
         count_work<Real>(work.residuals, live, Real(1.0));
         count_work<Real>(work.solves, live, Real(1.0));
       } else {
-        const auto newton = solve_newton<Real>(control, result.converged, state.contraction, correct);
+        const auto newton = solve_newton<Real>(control, result.converged, state.patient, state.contraction, correct);
         work.newton_passes += newton.passes;
         count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
         count_work<Real>(work.residuals, result.converged, newton.iterations);

@@ -17,7 +17,8 @@ constexpr bool tests_interior() {
 }
 
 /// What errors within a step count beside those at its end, where the dense output is less accurate than the method:
-/// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight tolerances.
+/// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight
+/// tolerances.
 inline constexpr double reduced_interior_weight = 0.25;
 
 /// The middle of the widest gap between 0, the nodes in (0, 1), and 1.

@@ -105,7 +105,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
       constexpr int i = solved + first;
       if (i == stage_) this->template predict<i>(state, h_, base_, Y_);
     });
-    newton_.begin(Mask(true), state.contraction);
+    newton_.begin(Mask(true), state.patient, state.contraction);
     put_stage_residual(state);
   }
   MANYFOLD_INLINE void put_stage_residual(const State& state) {

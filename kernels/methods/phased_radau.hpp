@@ -38,7 +38,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     result_.finite = Mask(true);
     result_.renewed = this->matrices_.renewed();
     this->predict(state, h, w_);
-    newton_.begin(Mask(true), state.contraction);
+    newton_.begin(Mask(true), state.patient, state.contraction);
     first_correction_ = true;
     put_stage_residuals(state);
   }

@@ -179,12 +179,13 @@ class Collocation {
 
     Real w[s][n];
     predict(state, h, w);
-    const auto newton = solve_newton<Real>(control, solvable, state.contraction, [&](const Mask& iterating) {
-      Real dw[s][n];
-      stage_residuals(state, h, over_h, dw);
-      for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
-      return correct(iterating, state.weight, dw, w);
-    });
+    const auto newton =
+        solve_newton<Real>(control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
+          Real dw[s][n];
+          stage_residuals(state, h, over_h, dw);
+          for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
+          return correct(iterating, state.weight, dw, w);
+        });
     report(newton, live, result, work);
     result.error = estimate_error(newton.converged, cautious, state, h, over_h, work);
     return result;
@@ -326,7 +327,8 @@ class Collocation {
   /// within the step. In the rows of derivatives both have the same leading term, and the estimate takes their mean. In
   /// the rows of constraints it takes the latter alone, less what comes of y_n, which meets the constraints but for
   /// what Newton's method left: the filter multiplies that by (gamma/h)^(index-1), however short the step.
-  MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, const Real (&start)[n], Real (&interior)[n]) const {
+  MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, const Real (&start)[n],
+                                    Real (&interior)[n]) const {
     if constexpr (tests_interior<System>()) {
       interior_residual<System, polynomial, theta>(state, h, z_, z_[s - 1], interior);
       static_for<n>([&](auto i) {

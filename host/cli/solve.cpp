@@ -60,10 +60,6 @@ OutputTimes output_times(const SolveArguments& arguments) {
   return OutputTimes::list(times);
 }
 
-const std::string& worst_equation(const ModelDescription& model, const InstanceOutcome& outcome) {
-  return model.equations[static_cast<std::size_t>(outcome.worst_equation)];
-}
-
 /// Keeps the single instance's results.
 class Memory : public ResultSink {
  public:
@@ -80,11 +76,11 @@ int solve(const SolveArguments& arguments) {
   options.projection = arguments.projection;
   options.threads = 1;
   options.rtol = arguments.rtol;
-  if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
-    throw UsageError(fmt::format("--rtol {}: needs a number between 0 and 1", arguments.rtol));
+  if (const std::string problem = rtol_problem(arguments.rtol, arguments.precision); !problem.empty()) {
+    throw UsageError("--rtol " + problem);
   }
-  if (!(arguments.atol >= 0.0) || !std::isfinite(arguments.atol)) {
-    throw UsageError(fmt::format("--atol {}: needs a number that is not negative", arguments.atol));
+  if (const std::string problem = atol_problem(arguments.atol); !problem.empty()) {
+    throw UsageError("--atol " + problem);
   }
   const ChosenBackend backend = choose_backend(options, 1);
   std::vector<std::pair<std::string, double>> settings;
@@ -175,7 +171,7 @@ int solve(const SolveArguments& arguments) {
       result["derivatives"][model.variables[i].name] = memory.chunk.end_states[n + i];
     }
     if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
-    if (outcome.worst_equation >= 0) result["worst_equation"] = worst_equation(model, outcome);
+    if (outcome.worst_equation >= 0) result["worst_equation"] = model.equation_label(outcome.worst_equation);
     std::cout << result.dump(2) << std::endl;
   } else if (arguments.csv) {
     std::ofstream file(*arguments.csv);
@@ -213,7 +209,7 @@ int solve(const SolveArguments& arguments) {
     const std::string residual =
         outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
     const std::string equation =
-        outcome.worst_equation >= 0 ? fmt::format(", of {}", worst_equation(model, outcome)) : "";
+        outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
     const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
                                   ? fmt::format(": event '{}'", event_name(outcome.last_event))
                                   : "";

@@ -28,4 +28,11 @@ const std::vector<std::string>& lockstep_methods();
 /// The names that `method` may have in sweep files and on the command line: all methods and `auto`.
 const std::vector<std::string>& method_names();
 
+/// Whether `method` can integrate the model: returns what the user should be warned of, or an empty text. Throws
+/// UsageError, with the method to take instead, if the form or the index rule it out.
+std::string check_method(const ModelDescription& model, const std::string& method);
+
+/// The table of docs/choosing.md: what each method takes.
+std::string method_table();
+
 }  // namespace manyfold

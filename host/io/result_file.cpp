@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -70,9 +71,18 @@ std::filesystem::path with_suffix(std::filesystem::path path, std::string_view s
   return path;
 }
 
-std::string one_word(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
+// As CF-1.8 wants the words of flag_meanings.
+std::string one_word(const std::string& name) {
+  std::string word;
+  for (const char c : name) {
+    if (c == ' ') {
+      word += '_';
+    } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+               std::string_view("_-.+@").find(c) != std::string_view::npos) {
+      word += c;
+    }
+  }
+  return word;
 }
 
 // Asks the operating system first: its reason is better than netCDF's.
@@ -395,12 +405,14 @@ class ResultFile::Writer {
     residual_norm_ = define_variable("residual_norm", NC_DOUBLE, per_instance, "",
                                      "largest residual at inconsistent initial conditions, else 0");
     worst_equation_ = define_variable("worst_equation", NC_SHORT, per_instance, "",
-                                      "equation of the largest residual at inconsistent initial conditions, else -1");
+                                      "equation, counted from 1, of the largest residual at inconsistent initial "
+                                      "conditions, else -1");
     std::vector<short> equations;
     std::string names;
-    for (const std::string& name : settings_.model.equations) {
-      names += fmt::format("{}{}", equations.empty() ? "" : " ", one_word(name));
-      equations.push_back(static_cast<short>(equations.size()));
+    for (std::size_t i = 0; i < settings_.model.variables.size(); ++i) {
+      names += fmt::format("{}{}", equations.empty() ? "" : " ",
+                           one_word(settings_.model.equation_label(static_cast<int>(i))));
+      equations.push_back(static_cast<short>(i + 1));
     }
     check(nc_put_att_short(file_, worst_equation_, "flag_values", NC_SHORT, equations.size(), equations.data()),
           "written");
@@ -531,7 +543,10 @@ class ResultFile::Writer {
     write_column(chunk, t_reached_, [&](std::size_t i) { return chunk.outcomes[i].t_reached; });
     write_column(chunk, residual_norm_, [&](std::size_t i) { return chunk.outcomes[i].residual_norm; });
     std::vector<short> equations(count);
-    for (std::size_t i = 0; i < count; ++i) equations[i] = static_cast<short>(chunk.outcomes[i].worst_equation);
+    for (std::size_t i = 0; i < count; ++i) {
+      const int equation = chunk.outcomes[i].worst_equation;
+      equations[i] = static_cast<short>(equation < 0 ? -1 : equation + 1);
+    }
     check(nc_put_vara_short(file_, worst_equation_, &start, &count, equations.data()), "written");
     std::vector<long long> numbers(count);
     for (std::size_t c = 0; c < counters_.size(); ++c) {

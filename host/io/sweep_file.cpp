@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include <manyfold/tolerances.hpp>
+
 #include "host/io/initial_conditions.hpp"
 #include "host/io/nearest_name.hpp"
 
@@ -271,9 +273,14 @@ class Reader {
     read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
     read_name(table, "tier", "tier", {"auto", "fused", "lockstep"}, options.tier);
     if (const toml::node* node = table.get("rtol")) {
-      const auto value = number_where(
-          *node, "rtol", [](double x) { return x > 0.0 && x < 1.0; }, "greater than 0 and less than 1");
-      options.rtol = value.value_or(options.rtol);
+      if (const auto value = number(*node, "rtol")) {
+        const std::string problem = rtol_problem(*value, options.precision);
+        if (problem.empty()) {
+          options.rtol = *value;
+        } else {
+          problems_.add(position_of(*node), "rtol " + problem);
+        }
+      }
     }
     if (const toml::node* node = table.get("atol")) read_atol(*node);
     if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);

@@ -152,6 +152,34 @@ std::string check_method(const ModelDescription& model, const std::string& metho
                                index, model.name, other));
 }
 
+std::array<std::string, 2> reference_methods(const ModelDescription& model, const std::string& method) {
+  // Radau and Lobatto methods are carried out by the same code, as are all that are diagonally implicit.
+  const auto kin = [](const std::string& name) -> std::string {
+    const auto known =
+        std::find_if(methods().begin(), methods().end(), [&](const auto& candidate) { return candidate.name == name; });
+    const std::string family = known != methods().end() ? known->family : "";
+    if (family == "Lobatto IIIC") return "Radau IIA";
+    return family == "SDIRK" || family == "embedded SDIRK" ? "ESDIRK" : family;
+  };
+  const int index = model.highest_index();
+  if (index >= 3) {
+    // Collocation is all there is. Lobatto methods have another estimate and another damping.
+    if (method.starts_with("lobatto")) return {"radau9", "radau13"};
+    return {"lobatto6", method == "radau9" ? "radau13" : "radau9"};
+  }
+  std::vector<std::string> candidates = {"radau9"};
+  if (index == 2) {
+    // Diagonally implicit methods lose too much of their order for a tight tolerance.
+    if (kin(method) == "Radau IIA") return {method.starts_with("lobatto") ? "radau9" : "lobatto6", "bdf"};
+    return {"radau9", kin(method) == kin("bdf") ? "lobatto6" : "bdf"};
+  }
+  if (model.form >= Form::mass_matrix) candidates.emplace_back("rodas5p");
+  candidates.emplace_back("esdirk54");
+  candidates.emplace_back("bdf");
+  std::erase_if(candidates, [&](const std::string& candidate) { return kin(candidate) == kin(method); });
+  return {candidates[0], candidates[1]};
+}
+
 std::string method_table() {
   const auto cell = [](const MethodLimits& limits, int index) -> std::string {
     switch (suitability(limits, index)) {

@@ -167,9 +167,8 @@ class Comparison {
       const auto complete = [&](const Solutions& of) {
         return outcome(of).counters.events == std::ssize(of.events[instance_]);
       };
-      EventComparison compared =
-          compare_events(a.events[instance_], b.events[instance_], complete(a) && complete(b), settings_.event_kinds,
-                         asked_.t_span[instance_], settings_.rtol);
+      EventComparison compared = compare_events(a.events[instance_], b.events[instance_], complete(a) && complete(b),
+                                                settings_.event_kinds, asked_.t_span[instance_], settings_.rtol);
       if (outcome(a).status != outcome(b).status) compared.differ = true;
       if (outcome(a).status == Status::terminated_by_event && !compared.differ) {
         // Saved values end at the event.

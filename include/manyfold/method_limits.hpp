@@ -32,21 +32,21 @@ struct MethodLimits {
 };
 
 inline constexpr MethodLimits method_limits[] = {
-    {"radau5", 5, Form::residual, true, 5, 4},         {"radau", 13, Form::residual, true, 13, 12},
-    {"radau1", 1, Form::residual, true, 1, 0},         {"radau3", 3, Form::residual, true, 3, 2},
-    {"radau9", 9, Form::residual, true, 9, 8},         {"radau13", 13, Form::residual, true, 13, 12},
-    {"lobatto2", 2, Form::residual, true, 2, 0},       {"lobatto4", 4, Form::residual, true, 4, 2},
-    {"lobatto6", 6, Form::residual, true, 6, 4},       {"esdirk54", 5, Form::residual, true, 3, 0},
-    {"esdirk43", 4, Form::residual, true, 3, 0},       {"kvaerno54", 5, Form::residual, true, 3, 0},
-    {"kvaerno43", 4, Form::residual, true, 4, 0},      {"trbdf2", 2, Form::residual, true, 2, 0},
-    {"sdirk4", 4, Form::residual, true, 2, 0},         {"sdirk3", 3, Form::residual, true, 2, 0},
-    {"sdirk2", 2, Form::residual, true, 2, 0},         {"backward_euler", 1, Form::residual, true, 1, 0},
-    {"cash4", 4, Form::residual, true, 2, 0},          {"dirks", 4, Form::residual, true, 2, 0},
-    {"dirka", 4, Form::semi_explicit, true, 0, 0},     {"dirka4", 4, Form::semi_explicit, true, 0, 0},
-    {"dirka3", 3, Form::semi_explicit, true, 0, 0},    {"dirka2", 2, Form::semi_explicit, true, 0, 0},
-    {"rodas5p", 5, Form::mass_matrix, true, 0, 0},     {"rodas4", 4, Form::mass_matrix, true, 0, 0},
-    {"rodas3", 3, Form::mass_matrix, true, 0, 0},      {"bdf", 5, Form::residual, true, 5, 0},
-    {"dopri54", 5, Form::residual, false, 0, 0},       {"rk4", 4, Form::residual, false, 0, 0},
+    {"radau5", 5, Form::residual, true, 5, 4},      {"radau", 13, Form::residual, true, 13, 12},
+    {"radau1", 1, Form::residual, true, 1, 0},      {"radau3", 3, Form::residual, true, 3, 2},
+    {"radau9", 9, Form::residual, true, 9, 8},      {"radau13", 13, Form::residual, true, 13, 12},
+    {"lobatto2", 2, Form::residual, true, 2, 0},    {"lobatto4", 4, Form::residual, true, 4, 2},
+    {"lobatto6", 6, Form::residual, true, 6, 4},    {"esdirk54", 5, Form::residual, true, 3, 0},
+    {"esdirk43", 4, Form::residual, true, 3, 0},    {"kvaerno54", 5, Form::residual, true, 3, 0},
+    {"kvaerno43", 4, Form::residual, true, 4, 0},   {"trbdf2", 2, Form::residual, true, 2, 0},
+    {"sdirk4", 4, Form::residual, true, 2, 0},      {"sdirk3", 3, Form::residual, true, 2, 0},
+    {"sdirk2", 2, Form::residual, true, 2, 0},      {"backward_euler", 1, Form::residual, true, 1, 0},
+    {"cash4", 4, Form::residual, true, 2, 0},       {"dirks", 4, Form::residual, true, 2, 0},
+    {"dirka", 4, Form::semi_explicit, true, 0, 0},  {"dirka4", 4, Form::semi_explicit, true, 0, 0},
+    {"dirka3", 3, Form::semi_explicit, true, 0, 0}, {"dirka2", 2, Form::semi_explicit, true, 0, 0},
+    {"rodas5p", 5, Form::mass_matrix, true, 0, 0},  {"rodas4", 4, Form::mass_matrix, true, 0, 0},
+    {"rodas3", 3, Form::mass_matrix, true, 0, 0},   {"bdf", 5, Form::residual, true, 5, 0},
+    {"dopri54", 5, Form::residual, false, 0, 0},    {"rk4", 4, Form::residual, false, 0, 0},
 };
 
 /// The row of `name`; null if it is not there.

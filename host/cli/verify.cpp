@@ -1,0 +1,332 @@
+// `verify`: achieved against asked accuracy.
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "host/cli/arguments.hpp"
+#include "host/cli/commands.hpp"
+#include "host/cli/references.hpp"
+#include "host/sampling/ensemble_inputs.hpp"
+
+namespace manyfold::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int time_count = 101;
+/// Irrational, so that no period of a solution is met at one phase only.
+constexpr double golden = 0.6180339887498949;
+
+/// A time in every hundredth of the time span, and the end.
+void fill_times(double t_begin, double t_end, double* times) {
+  for (int k = 0; k + 1 < time_count; ++k) {
+    const double inside = golden * (k + 1) - std::floor(golden * (k + 1));
+    times[k] = std::lerp(t_begin, t_end, (k + inside) / (time_count - 1));
+  }
+  times[time_count - 1] = t_end;
+}
+
+/// Digits that are right, in proportion to |y| + atol / rtol; infinite where there is no error.
+double digits(double error, double rtol) {
+  return error > 0.0 ? -std::log10(error * rtol) : std::numeric_limits<double>::infinity();
+}
+
+/// What a table says of instance `i` of those compared, NaN and infinity included.
+std::string instance_name(std::int64_t i, const std::vector<std::int64_t>& instances) {
+  return i < 0 ? "-" : fmt::format("{}", instances[static_cast<std::size_t>(i)]);
+}
+
+/// JSON has no infinity.
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+double median(std::vector<double> numbers) {
+  std::erase_if(numbers, [](double number) { return std::isnan(number); });
+  if (numbers.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto middle = numbers.begin() + std::ssize(numbers) / 2;
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+std::vector<double> scaled_errors(const Verification& verification) {
+  std::vector<double> errors;
+  for (const VerifiedInstance& instance : verification.instances) errors.push_back(instance.scaled);
+  return errors;
+}
+
+std::int64_t count_if(const Verification& verification, bool (*property)(const VerifiedInstance&)) {
+  return std::count_if(verification.instances.begin(), verification.instances.end(), property);
+}
+
+bool events_differ(const VerifiedInstance& instance) {
+  return instance.events_differ;
+}
+bool reference_failed(const VerifiedInstance& instance) {
+  return instance.reference_failed[0] || instance.reference_failed[1];
+}
+
+const char* explanation(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::verified:
+      return "all instances agree with two references of other families";
+    case Verdict::uncertain:
+      return "the references do not agree with one another: ill-conditioned or chaotic, or beyond what double "
+             "precision resolves";
+    case Verdict::inaccurate:
+      return "the references agree, and solutions called success are off by more than the limit: tighten rtol, or take "
+             "another method";
+    case Verdict::failed:
+      return "the integration of some instances failed";
+  }
+  return "";
+}
+
+}  // namespace
+
+void print_verification(const Verification& verification, const ModelDescription& model, const std::vector<int>& saved,
+                        const std::vector<std::int64_t>& instances, double rtol) {
+  std::cout << fmt::format("{:<16} {:>5} {:>10} {:>10} {:>7} {:>10} {:>9} {:>14}\n", "variable", "index", "largest",
+                           "median", "digits", "doubt", "instance", "time");
+  for (std::size_t v = 0; v < saved.size(); ++v) {
+    const VariableDescription& variable = model.variables[static_cast<std::size_t>(saved[v])];
+    const VerifiedVariable& found = verification.variables[v];
+    std::cout << fmt::format("{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14.7g}{}{}\n", variable.name,
+                             variable.index, found.worst.error, found.median, digits(found.worst.error, rtol),
+                             found.doubt, instance_name(found.worst.instance, instances), found.worst.time,
+                             found.exceeds ? "  beyond the limit" : "",
+                             variable.index > 1 && found.exceeds
+                                 ? fmt::format(" of {:.3g}", verification_limit * found.allowance)
+                                 : "");
+  }
+  if (!model.events.empty()) {
+    std::cout << fmt::format(
+        "events: {} compared, times within {:.3g} rtol (t_end - t_begin){}; {} values between the times of an event in "
+        "two solutions left out\n",
+        verification.events_compared, verification.event_time.error,
+        verification.event_time.instance < 0
+            ? ""
+            : fmt::format(", worst in instance {} at t = {:.7g}",
+                          instance_name(verification.event_time.instance, instances), verification.event_time.time),
+        verification.values_left_out);
+    if (const auto differ = count_if(verification, events_differ); differ > 0) {
+      std::cout << fmt::format("events: other sequences than the reference has in {} instances\n", differ);
+    }
+  }
+  if (const auto without = count_if(verification, reference_failed); without > 0) {
+    std::cout << fmt::format("references: one or both failed in {} instances\n", without);
+  }
+  std::string counts;
+  for (std::size_t k = 0; k < verdict_names.size(); ++k) {
+    if (verification.by_verdict[k] == 0) continue;
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", verification.by_verdict[k], verdict_names[k]);
+  }
+  std::cout << fmt::format("verdict: {} ({}): {}\n", verdict_name(verification.verdict), counts,
+                           explanation(verification.verdict));
+}
+
+Json verification_json(const Verification& verification, const ModelDescription& model, const std::vector<int>& saved,
+                       const std::vector<std::int64_t>& instances, double rtol) {
+  const auto instance = [&](const WorstError& worst) {
+    return worst.instance < 0 ? Json(nullptr) : Json(instances[static_cast<std::size_t>(worst.instance)]);
+  };
+  Json result = {{"verdict", std::string(verdict_name(verification.verdict))}, {"by_verdict", Json::object()}};
+  for (std::size_t k = 0; k < verdict_names.size(); ++k) {
+    if (verification.by_verdict[k] > 0)
+      result["by_verdict"][std::string(verdict_names[k])] = verification.by_verdict[k];
+  }
+  const std::vector<double> errors = scaled_errors(verification);
+  result["error"] = {{"first", errors.empty() ? Json(nullptr) : finite(errors.front())},
+                     {"median", finite(median(errors))},
+                     {"largest", finite(std::accumulate(errors.begin(), errors.end(), 0.0,
+                                                        [](double a, double b) { return b > a ? b : a; }))}};
+  result["variables"] = Json::array();
+  for (std::size_t v = 0; v < saved.size(); ++v) {
+    const VariableDescription& variable = model.variables[static_cast<std::size_t>(saved[v])];
+    const VerifiedVariable& found = verification.variables[v];
+    result["variables"].push_back({{"name", variable.name},
+                                   {"index", variable.index},
+                                   {"largest", finite(found.worst.error)},
+                                   {"median", finite(found.median)},
+                                   {"digits", finite(digits(found.worst.error, rtol))},
+                                   {"limit", verification_limit * found.allowance},
+                                   {"exceeds", found.exceeds},
+                                   {"doubt", finite(found.doubt)},
+                                   {"instance", instance(found.worst)},
+                                   {"t", finite(found.worst.time)}});
+  }
+  result["events"] = {{"compared", verification.events_compared},
+                      {"time_error", finite(verification.event_time.error)},
+                      {"instances_with_other_sequences", count_if(verification, events_differ)},
+                      {"values_left_out", verification.values_left_out}};
+  result["references_failed"] = count_if(verification, reference_failed);
+  return result;
+}
+
+int verify(const VerifyArguments& arguments) {
+  for (const double rtol : arguments.rtol) {
+    if (const std::string problem = rtol_problem(rtol); !problem.empty()) throw UsageError("--rtol " + problem);
+  }
+  if (arguments.atol) {
+    if (const std::string problem = atol_problem(*arguments.atol); !problem.empty()) {
+      throw UsageError("--atol " + problem);
+    }
+  }
+  if (arguments.instances < 0) {
+    throw UsageError(fmt::format("--instances {}: needs a number that is not negative", arguments.instances));
+  }
+  if (!(arguments.perturb >= 0.0 && arguments.perturb < 1.0)) {
+    throw UsageError(fmt::format("--perturb {}: needs a number from 0 to less than 1", arguments.perturb));
+  }
+  const ParameterSettings settings = parameter_settings(arguments.parameters);
+  KernelRequest request;
+  request.model = arguments.model;
+  request.method = arguments.method;
+  request.rtol = arguments.rtol.front();
+  const LoadedKernel first = load_as_asked(
+      request, [&](const std::string& name) { return structural_setting(settings, name); },
+      [](const ModelDescription&) { return std::vector<int>(); });
+  const ModelDescription& model = first.model;
+  const double t_end = arguments.t_end.value_or(model.t_end);
+  if (!std::isfinite(t_end) || t_end == model.t_begin) {
+    throw UsageError(fmt::format("--t-end {}: needs a finite number other than {}", t_end, model.t_begin));
+  }
+
+  const std::vector<double> nominal = parameters_as_set(model, settings);
+  std::vector<SampledQuantity> quantities;
+  for (std::size_t p = 0; p < nominal.size(); ++p) {
+    const auto [low, high] =
+        std::minmax((1.0 - arguments.perturb) * nominal[p], (1.0 + arguments.perturb) * nominal[p]);
+    quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,
+                          low < high ? Distribution::uniform(low, high) : Distribution::constant(nominal[p])});
+  }
+  const EnsembleInputs inputs = EnsembleInputs::sampled(
+      model, {"monte_carlo", std::max<std::int64_t>(arguments.instances, 1), arguments.seed}, quantities);
+
+  EnsembleRun run;
+  run.parameter_count = static_cast<int>(nominal.size());
+  run.variable_count = static_cast<int>(model.variables.size());
+  run.given_derivatives = static_cast<int>(model.given_derivatives.size());
+  run.event_count = static_cast<int>(model.events.size());
+  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.instances = 1 + arguments.instances;
+  run.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+    inputs.fill(std::max<std::int64_t>(instance - 1, 0), parameters, initial, t_span);
+    if (instance == 0) std::copy(nominal.begin(), nominal.end(), parameters);
+    t_span[0] = model.t_begin;
+    t_span[1] = t_end;
+  };
+  run.time_count = time_count;
+  run.fill_times = fill_times;
+  run.saved.resize(model.variables.size());
+  std::iota(run.saved.begin(), run.saved.end(), 0);
+  run.options.event_log = 1000;
+
+  std::vector<std::int64_t> instances(static_cast<std::size_t>(run.instances));
+  std::iota(instances.begin(), instances.end(), 0);
+  const double tightest = *std::min_element(arguments.rtol.begin(), arguments.rtol.end());
+  // References serve all tolerances.
+  std::map<std::array<std::string, 2>, std::array<Solutions, 2>> references;
+  Json results = Json::array();
+  Verdict verdict = Verdict::verified;
+  for (const double rtol : arguments.rtol) {
+    request.rtol = rtol;
+    const LoadedKernel loaded = load_kernel(request, announce);
+    const std::string method = loaded.kernel->method;
+    EnsembleRun asked_run = run;
+    asked_run.kernel = loaded.kernel;
+    asked_run.options.rtol = rtol;
+    const double atol = arguments.atol.value_or(1e-3 * rtol);
+    asked_run.options.atol.assign(model.variables.size(), atol);
+    announce(fmt::format("{} instances with {} at rtol {:.3g} ...", run.instances, method, rtol));
+    ProgressBar bar;
+    asked_run.progress = [&](const Progress& progress) { bar.show(progress); };
+    SolutionSink asked;
+    const RunSummary summary = run_ensemble(asked_run, asked);
+    bar.clear();
+
+    const std::array<std::string, 2> others = reference_methods(model, method);
+    if (!references.contains(others)) {
+      EnsembleRun reference_run = asked_run;
+      reference_run.options.atol.assign(model.variables.size(), arguments.atol.value_or(1e-3 * tightest));
+      reference_run.options.rtol = tightest;
+      references.emplace(others,
+                         References(request, model, method, tightest).integrate(reference_run, asked.solutions));
+    }
+    const std::array<Solutions, 2>& found = references.at(others);
+    const Verification verification = manyfold::verify(verification_settings(model, run.saved, asked_run.options),
+                                                       asked.solutions, {&found[0], &found[1]});
+    verdict = std::max(verdict, verification.verdict);
+
+    if (arguments.json) {
+      Json result = {{"method", method},
+                     {"rtol", rtol},
+                     {"atol", atol},
+                     {"references", {others[0], others[1]}},
+                     {"steps", summary.totals.steps}};
+      result.update(verification_json(verification, model, run.saved, instances, rtol));
+      result["not_verified"] = Json::array();
+      for (std::size_t i = 0; i < verification.instances.size(); ++i) {
+        const VerifiedInstance& instance = verification.instances[i];
+        if (instance.verdict == Verdict::verified) continue;
+        Json parameters = Json::object();
+        std::vector<double> values(nominal.size());
+        std::vector<double> initial(model.initial_quantities().size());
+        std::array<double, 2> t_span{};
+        run.fill_instance(static_cast<std::int64_t>(i), values.data(), initial.data(), t_span.data());
+        for (std::size_t p = 0; p < values.size(); ++p) parameters[model.parameters[p].name] = values[p];
+        result["not_verified"].push_back(
+            {{"instance", i},
+             {"verdict", std::string(verdict_name(instance.verdict))},
+             {"status", std::string(status_name(asked.solutions.outcomes[i].status))},
+             {"reference_status",
+              {std::string(status_name(found[0].outcomes[i].status)),
+               std::string(status_name(found[1].outcomes[i].status))}},
+             {"t", asked.solutions.outcomes[i].t_reached},
+             {"parameters", parameters}});
+      }
+      results.push_back(result);
+      continue;
+    }
+    std::cout << fmt::format(
+        "{}: {} at rtol {:.3g}, atol {:.3g}; {} instances at {} times; references {} and {} at rtol {:.3g}\n",
+        model.name, method, rtol, atol, run.instances, time_count, others[0], others[1], reference_rtol(tightest));
+    print_verification(verification, model, run.saved, instances, rtol);
+    for (std::size_t i = 0; i < verification.instances.size(); ++i) {
+      const VerifiedInstance& instance = verification.instances[i];
+      if (instance.verdict == Verdict::verified) continue;
+      const InstanceOutcome& outcome = asked.solutions.outcomes[i];
+      std::cout << fmt::format("instance {} is {}: {} at t = {:.7g}, references {} and {}; to see it:\n  manyfold solve {}",
+                               i, verdict_name(instance.verdict), status_name(outcome.status), outcome.t_reached,
+                               status_name(found[0].outcomes[i].status), status_name(found[1].outcomes[i].status),
+                               arguments.model);
+      std::vector<double> values(nominal.size());
+      std::vector<double> initial(model.initial_quantities().size());
+      std::array<double, 2> t_span{};
+      run.fill_instance(static_cast<std::int64_t>(i), values.data(), initial.data(), t_span.data());
+      for (std::size_t p = 0; p < values.size(); ++p) {
+        if (values[p] != model.parameters[p].value) {
+          std::cout << fmt::format(" --set {}={}", model.parameters[p].name, values[p]);
+        }
+      }
+      std::cout << fmt::format(" --t-end {} --method {} --rtol {} --atol {}\n", t_end, method, rtol, atol);
+      break;
+    }
+    std::cout << '\n';
+  }
+  if (arguments.json) {
+    const Json result = {{"model", model.name},
+                         {"instances", run.instances},
+                         {"times", time_count},
+                         {"perturb", arguments.perturb},
+                         {"seed", arguments.seed},
+                         {"limit", verification_limit},
+                         {"reference_rtol", reference_rtol(tightest)},
+                         {"verdict", std::string(verdict_name(verdict))},
+                         {"results", results}};
+    std::cout << result.dump(2) << std::endl;
+  }
+  return verdict == Verdict::verified ? all_succeeded : some_failed;
+}
+
+}  // namespace manyfold::cli

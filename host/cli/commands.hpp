@@ -19,6 +19,7 @@ struct RunArguments {
   std::optional<std::string> output;
   std::optional<std::string> backend;
   std::optional<int> threads;
+  std::optional<double> verify;  ///< share of the instances
   bool json = false;
   std::string command_line;
 };

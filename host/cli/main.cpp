@@ -48,10 +48,13 @@ int main(int argc, char** argv) {
   run->add_option("--backend", run_arguments.backend, "auto, cpu or cuda");
   run->add_option("--threads", run_arguments.threads, "Worker threads; 0: one per processor")
       ->check(CLI::NonNegativeNumber);
+  run->add_option("--verify", run_arguments.verify,
+                  "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
   run->footer(
-      "Exit codes: 0 all instances succeeded, 3 some failed, 2 misuse or bad input, 130 interrupted (what was\n"
-      "finished is on disk), 1 internal error.");
+      "Exit codes: 0 all instances succeeded, 3 some failed or were not verified, 2 misuse or bad input, 130 "
+      "interrupted\n"
+      "(what was finished is on disk), 1 internal error.");
 
   cli::SolveArguments solve_arguments;
   CLI::App* solve = app.add_subcommand("solve", "Integrate one instance and print it");

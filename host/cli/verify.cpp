@@ -91,13 +91,11 @@ void print_verification(const Verification& verification, const ModelDescription
   for (std::size_t v = 0; v < saved.size(); ++v) {
     const VariableDescription& variable = model.variables[static_cast<std::size_t>(saved[v])];
     const VerifiedVariable& found = verification.variables[v];
-    std::cout << fmt::format("{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14.7g}{}{}\n", variable.name,
-                             variable.index, found.worst.error, found.median, digits(found.worst.error, rtol),
-                             found.doubt, instance_name(found.worst.instance, instances), found.worst.time,
-                             found.exceeds ? "  beyond the limit" : "",
-                             variable.index > 1 && found.exceeds
-                                 ? fmt::format(" of {:.3g}", verification_limit * found.allowance)
-                                 : "");
+    std::cout << fmt::format(
+        "{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14.7g}{}{}\n", variable.name, variable.index,
+        found.worst.error, found.median, digits(found.worst.error, rtol), found.doubt,
+        instance_name(found.worst.instance, instances), found.worst.time, found.exceeds ? "  beyond the limit" : "",
+        variable.index > 1 && found.exceeds ? fmt::format(" of {:.3g}", verification_limit * found.allowance) : "");
   }
   if (!model.events.empty()) {
     std::cout << fmt::format(
@@ -275,15 +273,14 @@ int verify(const VerifyArguments& arguments) {
         std::array<double, 2> t_span{};
         run.fill_instance(static_cast<std::int64_t>(i), values.data(), initial.data(), t_span.data());
         for (std::size_t p = 0; p < values.size(); ++p) parameters[model.parameters[p].name] = values[p];
-        result["not_verified"].push_back(
-            {{"instance", i},
-             {"verdict", std::string(verdict_name(instance.verdict))},
-             {"status", std::string(status_name(asked.solutions.outcomes[i].status))},
-             {"reference_status",
-              {std::string(status_name(found[0].outcomes[i].status)),
-               std::string(status_name(found[1].outcomes[i].status))}},
-             {"t", asked.solutions.outcomes[i].t_reached},
-             {"parameters", parameters}});
+        result["not_verified"].push_back({{"instance", i},
+                                          {"verdict", std::string(verdict_name(instance.verdict))},
+                                          {"status", std::string(status_name(asked.solutions.outcomes[i].status))},
+                                          {"reference_status",
+                                           {std::string(status_name(found[0].outcomes[i].status)),
+                                            std::string(status_name(found[1].outcomes[i].status))}},
+                                          {"t", asked.solutions.outcomes[i].t_reached},
+                                          {"parameters", parameters}});
       }
       results.push_back(result);
       continue;
@@ -296,10 +293,10 @@ int verify(const VerifyArguments& arguments) {
       const VerifiedInstance& instance = verification.instances[i];
       if (instance.verdict == Verdict::verified) continue;
       const InstanceOutcome& outcome = asked.solutions.outcomes[i];
-      std::cout << fmt::format("instance {} is {}: {} at t = {:.7g}, references {} and {}; to see it:\n  manyfold solve {}",
-                               i, verdict_name(instance.verdict), status_name(outcome.status), outcome.t_reached,
-                               status_name(found[0].outcomes[i].status), status_name(found[1].outcomes[i].status),
-                               arguments.model);
+      std::cout << fmt::format(
+          "instance {} is {}: {} at t = {:.7g}, references {} and {}; to see it:\n  manyfold solve {}", i,
+          verdict_name(instance.verdict), status_name(outcome.status), outcome.t_reached,
+          status_name(found[0].outcomes[i].status), status_name(found[1].outcomes[i].status), arguments.model);
       std::vector<double> values(nominal.size());
       std::vector<double> initial(model.initial_quantities().size());
       std::array<double, 2> t_span{};

@@ -12,6 +12,10 @@ constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
 /// The references must agree so much better with one another than with a solution that is blamed.
 constexpr double agreement = 0.1;
 
+/// |y| of the tolerance is the largest within this part of the time span on both sides: integrators carry errors along
+/// from where a variable was large, so that none is accurate in proportion to a value that passes through zero.
+constexpr double neighbourhood = 0.1;
+
 /// Times between which two solutions are on different sides of an event.
 struct Interval {
   double begin;
@@ -87,9 +91,12 @@ class Comparison {
       result.verdict = Verdict::uncertain;
       return result;
     }
+    // `blamed`: off where the references agree; `unclear`: off where they hardly do; `apart`: the references differ by
+    // more than a solution may, so that the problem makes small errors large.
     bool blamed = false;
-    bool doubted = false;
-    compare_all_events(good, result, all, blamed, doubted);
+    bool unclear = false;
+    bool apart = false;
+    compare_all_events(good, result, all, blamed, unclear, apart);
     result.scaled = 0.0;
     for (std::size_t v = 0; v < variables_; ++v) {
       const double allowance = allowance_of(v);
@@ -114,15 +121,18 @@ class Comparison {
         if (good.size() == 2) {
           result.doubt[v] = std::max(result.doubt[v], doubt);
           variable.doubt = std::max(variable.doubt, doubt);
-          doubted = doubted || doubt > verification_limit * allowance;
+          apart = apart || doubt > verification_limit * allowance;
         }
         if (error > verification_limit * allowance) {
           variable.exceeds = true;
-          (doubt <= agreement * error ? blamed : doubted) = true;
+          (doubt <= agreement * error ? blamed : unclear) = true;
         }
       }
     }
-    result.verdict = blamed ? Verdict::inaccurate : doubted ? Verdict::uncertain : Verdict::verified;
+    result.verdict = apart     ? Verdict::uncertain
+                     : blamed  ? Verdict::inaccurate
+                     : unclear ? Verdict::uncertain
+                               : Verdict::verified;
     return result;
   }
 
@@ -140,13 +150,16 @@ class Comparison {
     return std::pow(std::max(1.0, steps / span()), settings_.index[v] - 1);
   }
 
-  /// The size of a variable: its largest value at the time and its neighbours, so that no zero that it passes through
-  /// counts against a solution.
+  /// The size of a variable: its largest value near the time.
   double size(const Solutions& of, std::size_t t, std::size_t v) const {
     double largest = 0.0;
-    for (std::size_t k = t > 0 ? t - 1 : 0; k <= t + 1 && k < times_; ++k) {
+    const auto look = [&](std::size_t k) {
+      if (std::abs(time(k) - time(t)) > neighbourhood * span()) return false;
       if (std::isfinite(value(of, k, v))) largest = std::max(largest, std::abs(value(of, k, v)));
-    }
+      return true;
+    };
+    for (std::size_t k = t; look(k) && k > 0;) --k;
+    for (std::size_t k = t + 1; k < times_ && look(k);) ++k;
     return largest;
   }
 
@@ -162,7 +175,7 @@ class Comparison {
   }
 
   void compare_all_events(const std::vector<const Solutions*>& good, VerifiedInstance& result, Verification& all,
-                          bool& blamed, bool& doubted) {
+                          bool& blamed, bool& unclear, bool& apart) {
     const auto compare = [&](const Solutions& a, const Solutions& b) {
       const auto complete = [&](const Solutions& of) {
         return outcome(of).counters.events == std::ssize(of.events[instance_]);
@@ -179,11 +192,10 @@ class Comparison {
       return compared;
     };
     const EventComparison of_asked = compare(asked_, *good[0]);
-    bool references_differ = false;
     if (good.size() == 2) {
       const EventComparison of_references = compare(*good[0], *good[1]);
       compare(asked_, *good[1]);
-      references_differ = of_references.differ;
+      apart = of_references.differ;
     }
     all.events_compared += of_asked.compared;
     if (of_asked.worst.error > all.event_time.error) {
@@ -191,8 +203,7 @@ class Comparison {
       all.event_time.instance = static_cast<std::int64_t>(instance_);
     }
     result.events_differ = of_asked.differ;
-    if (references_differ) doubted = true;
-    if (of_asked.differ) (good.size() == 2 && !references_differ ? blamed : doubted) = true;
+    if (of_asked.differ) (good.size() == 2 && !apart ? blamed : unclear) = true;
   }
 
   bool left_out(std::size_t t) const {
@@ -219,6 +230,25 @@ double median_of(std::vector<double>& numbers) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> instances_to_verify(std::int64_t instances, double share, std::uint64_t seed) {
+  // SplitMix64: Steele, Lea & Flood, Fast splittable pseudorandom number generators (2014).
+  const auto mix = [](std::uint64_t z) {
+    z += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+  };
+  std::vector<std::int64_t> chosen;
+  if (share <= 0.0) return chosen;
+  const std::uint64_t stream = mix(seed);
+  for (std::int64_t i = 0; i < instances; ++i) {
+    const double place = std::ldexp(static_cast<double>(mix(stream ^ static_cast<std::uint64_t>(i)) >> 11U), -53);
+    if (place < share) chosen.push_back(i);
+  }
+  if (chosen.empty()) chosen.push_back(0);
+  return chosen;
+}
 
 void Solutions::add(const Chunk& chunk, std::int64_t i) {
   const auto at = static_cast<std::size_t>(i);

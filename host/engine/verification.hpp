@@ -23,6 +23,10 @@ struct Solutions {
   void add(const Chunk& chunk, std::int64_t i);
 };
 
+/// The instances of an ensemble to verify, ascending: about `share` of them, at least one if share > 0. Whether an
+/// instance is among them depends on the seed and its number alone (but for the one that is always there).
+std::vector<std::int64_t> instances_to_verify(std::int64_t instances, double share, std::uint64_t seed);
+
 /// How an instance fared, from good to bad.
 enum class Verdict : std::int8_t {
   verified = 0,

@@ -263,7 +263,7 @@ class Reader {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "tier", "threads", "max_steps", "first_step",
                 "max_step", "device_memory", "device_tile", "device_block", "event_log", "initial_conditions",
-                "jacobian", "jacobian_reuse", "projection"});
+                "jacobian", "jacobian_reuse", "projection", "verify"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -284,6 +284,13 @@ class Reader {
     }
     if (const toml::node* node = table.get("atol")) read_atol(*node);
     if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);
+    if (const toml::node* node = table.get("verify")) {
+      sweep_.verify_position = position_of(*node);
+      sweep_.verify = number_where(
+                          *node, "verify", [](double x) { return x >= 0.0 && x <= 1.0; },
+                          "the share of the instances to verify, from 0 to 1")
+                          .value_or(0.0);
+    }
     if (const toml::node* node = table.get("threads")) {
       options.threads = static_cast<int>(integer(*node, "threads", 0, 65536).value_or(0));
     }

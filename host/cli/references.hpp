@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "host/cli/common.hpp"
 #include "host/cli/progress.hpp"
@@ -53,16 +54,10 @@ class References {
   const std::array<std::string, 2>& methods() const { return methods_; }
   double rtol() const { return rtol_; }
 
-  /// `asked`: the solutions, for the sizes of the variables `run.saved`.
+  /// `asked`: the solutions, for the sizes of the variables `run.saved`. An instance in which a reference fails is
+  /// tried again at looser tolerances.
   std::array<Solutions, 2> integrate(EnsembleRun run, const Solutions& asked) const {
     SolverOptions& options = run.options;
-    const double tighter = rtol_ / options.rtol;
-    for (double& atol : options.atol) atol *= tighter;
-    for (std::size_t k = 0; k < asked.values.size(); ++k) {
-      double& atol = options.atol[static_cast<std::size_t>(run.saved[k % run.saved.size()])];
-      if (std::isfinite(asked.values[k])) atol = std::max(atol, least_atol_of_references * std::abs(asked.values[k]));
-    }
-    options.rtol = rtol_;
     options.precision = "float64";
     options.first_step = 0.0;
     options.max_steps = std::max<std::int64_t>(options.max_steps, 10'000'000);
@@ -71,22 +66,66 @@ class References {
     double span = std::numeric_limits<double>::infinity();
     for (const auto& ends : asked.t_span) span = std::min(span, std::abs(ends[1] - ends[0]));
     const double max_step = options.max_step;
+    const double rtol = options.rtol;
+    const std::vector<double> atol = options.atol;
     std::array<Solutions, 2> solutions;
     for (std::size_t k = 0; k < 2; ++k) {
-      announce(fmt::format("reference {} of 2: {} instances with {} at rtol {:.3g} ...", k + 1, run.instances,
-                           methods_[k], rtol_));
       run.kernel = kernels_[k].kernel;
       options.max_step = std::min(max_step, span / least_steps_of_references[k]);
-      ProgressBar bar;
-      run.progress = [&](const Progress& progress) { bar.show(progress); };
-      SolutionSink sink;
-      run_ensemble(run, sink);
-      solutions[k] = std::move(sink.solutions);
+      std::vector<std::int64_t> left(static_cast<std::size_t>(run.instances));
+      std::iota(left.begin(), left.end(), 0);
+      for (double tolerance = rtol_; !left.empty() && tolerance <= loosest * rtol; tolerance *= 10.0) {
+        announce(fmt::format("reference {} of 2: {} instances with {} at rtol {:.3g} ...", k + 1, left.size(),
+                             methods_[k], tolerance));
+        options.rtol = tolerance;
+        options.atol = atol;
+        tighten(options.atol, tolerance / rtol, run.saved, asked);
+        Solutions found = integrate_some(run, left);
+        if (std::ssize(left) == run.instances) {
+          solutions[k] = std::move(found);
+        } else {
+          for (std::size_t i = 0; i < left.size(); ++i) {
+            if (succeeded(found.outcomes[i].status)) solutions[k].replace(static_cast<std::size_t>(left[i]), found, i);
+          }
+        }
+        left.clear();
+        for (std::size_t i = 0; i < solutions[k].outcomes.size(); ++i) {
+          const bool failed = !succeeded(solutions[k].outcomes[i].status);
+          if (failed && succeeded(asked.outcomes[i].status)) left.push_back(static_cast<std::int64_t>(i));
+        }
+      }
     }
     return solutions;
   }
 
  private:
+  /// References are tighter than solutions by this at least.
+  static constexpr double loosest = 0.1001;
+
+  static void tighten(std::vector<double>& atol, double tighter, const std::vector<int>& saved,
+                      const Solutions& asked) {
+    for (double& tolerance : atol) tolerance *= tighter;
+    for (std::size_t k = 0; k < asked.values.size(); ++k) {
+      double& tolerance = atol[static_cast<std::size_t>(saved[k % saved.size()])];
+      if (!std::isfinite(asked.values[k])) continue;
+      tolerance = std::max(tolerance, least_atol_of_references * std::abs(asked.values[k]));
+    }
+  }
+
+  /// The instances `which` of `run`, in their order.
+  static Solutions integrate_some(const EnsembleRun& run, const std::vector<std::int64_t>& which) {
+    EnsembleRun part = run;
+    part.instances = std::ssize(which);
+    part.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+      run.fill_instance(which[static_cast<std::size_t>(instance)], parameters, initial, t_span);
+    };
+    ProgressBar bar;
+    part.progress = [&](const Progress& progress) { bar.show(progress); };
+    SolutionSink sink;
+    run_ensemble(part, sink);
+    return std::move(sink.solutions);
+  }
+
   std::array<std::string, 2> methods_;
   double rtol_;
   std::array<LoadedKernel, 2> kernels_;

@@ -161,18 +161,14 @@ std::array<std::string, 2> reference_methods(const ModelDescription& model, cons
     if (family == "Lobatto IIIC") return "Radau IIA";
     return family == "SDIRK" || family == "embedded SDIRK" ? "ESDIRK" : family;
   };
-  const int index = model.highest_index();
-  if (index >= 3) {
-    // Collocation is all there is. Lobatto methods have another estimate and another damping.
+  if (model.highest_index() >= 2) {
+    // Diagonally implicit methods lose too much of their order for a tight tolerance, and BDF of its accuracy. Lobatto
+    // methods have another estimate and another damping than Radau methods.
     if (method.starts_with("lobatto")) return {"radau9", "radau13"};
+    if (kin(method) != "Radau IIA") return {"radau9", "lobatto6"};
     return {"lobatto6", method == "radau9" ? "radau13" : "radau9"};
   }
   std::vector<std::string> candidates = {"radau9"};
-  if (index == 2) {
-    // Diagonally implicit methods lose too much of their order for a tight tolerance.
-    if (kin(method) == "Radau IIA") return {method.starts_with("lobatto") ? "radau9" : "lobatto6", "bdf"};
-    return {"radau9", kin(method) == kin("bdf") ? "lobatto6" : "bdf"};
-  }
   if (model.form >= Form::mass_matrix) candidates.emplace_back("rodas5p");
   candidates.emplace_back("esdirk54");
   candidates.emplace_back("bdf");

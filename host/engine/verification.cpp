@@ -265,6 +265,14 @@ void Solutions::add(const Chunk& chunk, std::int64_t i) {
   events.emplace_back(log.begin(), log.end());
 }
 
+void Solutions::replace(std::size_t i, const Solutions& other, std::size_t from) {
+  outcomes[i] = other.outcomes[from];
+  events[i] = other.events[from];
+  const auto row = static_cast<std::ptrdiff_t>(values.size() / outcomes.size());
+  const auto begin = other.values.begin() + static_cast<std::ptrdiff_t>(from) * row;
+  std::copy(begin, begin + row, values.begin() + static_cast<std::ptrdiff_t>(i) * row);
+}
+
 Verification verify(const VerificationSettings& settings, const Solutions& asked,
                     const std::array<const Solutions*, 2>& references) {
   Verification result;

@@ -21,6 +21,8 @@ struct Solutions {
 
   /// Adds instance `first + i` of the chunk.
   void add(const Chunk& chunk, std::int64_t i);
+  /// Puts instance `from` of `other`, of the same ensemble, in the place of instance `i`.
+  void replace(std::size_t i, const Solutions& other, std::size_t from);
 };
 
 /// The instances of an ensemble to verify, ascending: about `share` of them, at least one if share > 0. Whether an

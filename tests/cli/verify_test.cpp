@@ -19,41 +19,41 @@ using nlohmann::json;
 /// Decays at a rate that is off by one in a thousand, unless it is compiled with dual numbers, as references are: an
 /// integrator that errs and does not know.
 constexpr const char* cheat = R"cpp(#include <manyfold/model.hpp>
-struct Cheat {
-  static constexpr const char* name = "cheat";
-  static constexpr double t_span[] = {0.0, 2.0};
-  static constexpr manyfold::Variable variables[] = {{.name = "y", .initial = 1.0},
-                                                     {.name = "z", .algebraic = true}};
-  static constexpr manyfold::Parameter parameters[] = {{.name = "k", .value = 1.0}, {.name = "off", .value = 1e-3}};
-  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+                                    struct Cheat {
+                                      static constexpr const char* name = "cheat";
+                                      static constexpr double t_span[] = {0.0, 2.0};
+                                      static constexpr manyfold::Variable variables[] = {{.name = "y", .initial = 1.0}, {.name = "z", .algebraic = true}};
+                                      static constexpr manyfold::Parameter parameters[] = {{.name = "k", .value = 1.0}, {.name = "off", .value = 1e-3}};
+                                      static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
 #if defined(MANYFOLD_JACOBIAN)
-    const double factor = 1.0;
+                                        const double factor = 1.0;
 #else
-    const auto factor = 1.0 + p[1];
+                                        const auto factor = 1.0 + p[1];
 #endif
-    f[0] = -factor * p[0] * y[0];
-    f[1] = y[1] - 3.0;
-  }
-};
-MANYFOLD_MODEL(Cheat);
+                                        f[0] = -factor * p[0] * y[0];
+                                        f[1] = y[1] - 3.0;
+                                      }
+                                    };
+                                    MANYFOLD_MODEL(Cheat);
 )cpp";
 
 /// Lorenz's equations: after a while no two solutions agree.
-constexpr const char* chaos = R"cpp(#include <manyfold/model.hpp>
-struct Chaos {
-  static constexpr const char* name = "chaos";
-  static constexpr double t_span[] = {0.0, 60.0};
-  static constexpr manyfold::Variable variables[] = {
-      {.name = "x", .initial = 1.0}, {.name = "y", .initial = 1.0}, {.name = "z", .initial = 1.0}};
-  static constexpr manyfold::Parameter parameters[] = {{.name = "r", .value = 28.0}};
-  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
-    f[0] = 10.0 * (y[1] - y[0]);
-    f[1] = y[0] * (p[0] - y[2]) - y[1];
-    f[2] = y[0] * y[1] - 8.0 / 3.0 * y[2];
-  }
-};
-MANYFOLD_MODEL(Chaos);
-)cpp";
+constexpr const char* chaos =
+    R"cpp(#include <manyfold/model.hpp>
+          struct Chaos {
+            static constexpr const char* name = "chaos";
+            static constexpr double t_span[] = {0.0, 60.0};
+            static constexpr manyfold::Variable variables[] = {
+                {.name = "x", .initial = 1.0}, {.name = "y", .initial = 1.0}, {.name = "z", .initial = 1.0}};
+            static constexpr manyfold::Parameter parameters[] = {{.name = "r", .value = 28.0}};
+            static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+              f[0] = 10.0 * (y[1] - y[0]);
+              f[1] = y[0] * (p[0] - y[2]) - y[1];
+              f[2] = y[0] * y[1] - 8.0 / 3.0 * y[2];
+            }
+          };
+          MANYFOLD_MODEL(Chaos);
+    )cpp";
 
 class Verify : public manyfold::test::CommandTest {
  protected:
@@ -68,7 +68,8 @@ class Verify : public manyfold::test::CommandTest {
   void expect_misuse(const std::string& arguments, const std::vector<std::string>& fragments) const {
     const Outcome outcome = call(arguments);
     EXPECT_EQ(outcome.code, 2) << outcome.err;
-    for (const std::string& fragment : fragments) EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
+    for (const std::string& fragment : fragments)
+      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
   }
 };
 
@@ -113,6 +114,27 @@ TEST_F(Verify, AWrongAnswerIsFoundWithItsSize) {
   EXPECT_NE(table.out.find("manyfold solve cheat.hpp"), std::string::npos) << table.out;
   // What it was off by no longer exceeds the tolerance.
   EXPECT_EQ(verified("cheat.hpp --set off=1e-6 --rtol 1e-5 --instances 2", 0)["verdict"], "verified");
+}
+
+TEST_F(Verify, ParametersArePerturbedByTheShareThatIsAskedFor) {
+  write("cheat.hpp", cheat);
+  const json found = verified("cheat.hpp --instances 40 --perturb 0.2 --set k=-2 --seed 3", 3);
+  double least = 0.0;
+  double most = -10.0;
+  for (const json& instance : found["results"][0]["not_verified"]) {
+    const double k = instance["parameters"]["k"];
+    if (instance["instance"] == 0) {
+      EXPECT_EQ(k, -2.0);
+    }
+    least = std::min(least, k);
+    most = std::max(most, k);
+  }
+  EXPECT_GE(least, -2.4);
+  EXPECT_LT(least, -2.3);
+  EXPECT_LE(most, -1.6);
+  EXPECT_GT(most, -1.7);
+  // The same by the same seed.
+  EXPECT_EQ(verified("cheat.hpp --instances 40 --perturb 0.2 --set k=-2 --seed 3", 3), found);
 }
 
 TEST_F(Verify, WhereReferencesDisagreeNobodyIsBlamed) {

@@ -93,9 +93,7 @@ TEST(Verification, AValueThatIsMissingIsAnError) {
 }
 
 TEST(Verification, ZerosThatAVariablePassesThroughDoNotCount) {
-  const auto wave = [](double error) {
-    return solution([=](double t) { return std::sin(20.0 * (t - 0.5)) + error; });
-  };
+  const auto wave = [](double error) { return solution([=](double t) { return std::sin(20.0 * (t - 0.5)) + error; }); };
   const Solutions reference = wave(0.0);
   EXPECT_EQ(verify(settings(), wave(50e-4), {&reference, &reference}).verdict, Verdict::verified);
   EXPECT_EQ(verify(settings(), wave(150e-4), {&reference, &reference}).verdict, Verdict::inaccurate);

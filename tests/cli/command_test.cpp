@@ -93,6 +93,13 @@ TEST_F(Command, ListAndDescribeShowTheBuiltInModels) {
   EXPECT_EQ(robertson["variables"][2]["name"], "y3");
   EXPECT_TRUE(robertson["variables"][2]["algebraic"]);
   EXPECT_EQ(robertson["parameters"][1]["value"], 1e4);
+  EXPECT_EQ(robertson["form"], "semi_explicit");
+  const auto pendulum = json::parse(call("describe pendulum_index3 --json").out);
+  EXPECT_EQ(pendulum["index"], 3);
+  EXPECT_EQ(pendulum["methods"]["auto"], (json{"radau9", "radau9", "radau9"}));
+  const auto refused = pendulum["methods"]["refused"].get<std::vector<std::string>>();
+  EXPECT_NE(std::find(refused.begin(), refused.end(), "bdf"), refused.end());
+  EXPECT_NE(call("describe pendulum_index3").out.find("refused: "), std::string::npos);
 }
 
 TEST_F(Command, InfoListsMethodsWithOrderAndFamily) {
@@ -100,6 +107,7 @@ TEST_F(Command, InfoListsMethodsWithOrderAndFamily) {
   ASSERT_GE(info["methods"].size(), 2U);
   EXPECT_EQ(info["methods"][0]["name"], "radau5");
   EXPECT_EQ(info["methods"][0]["order"], 5);
+  EXPECT_EQ(info["methods"][0]["order_of_index_3"], 4);
   EXPECT_GE(info["lanes"], 1);
 }
 

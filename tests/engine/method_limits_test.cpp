@@ -76,20 +76,24 @@ TEST(MethodLimits, WhatTheTableRefusesIsRefused) {
 TEST(MethodLimits, MessagesNameTheMethodToTake) {
   EXPECT_EQ(message(model(Form::semi_explicit, 3), "bdf"),
             "method 'bdf' does not converge for index 3, which model 'some' has: take 'radau9'");
-  EXPECT_EQ(message(model(Form::semi_explicit, 2), "esdirk54"),
-            "method 'esdirk54' has order 3 for index 2, which model 'some' has, instead of 5: 'radau5' needs fewer steps "
-            "and is more accurate");
+  EXPECT_EQ(
+      message(model(Form::semi_explicit, 2), "esdirk54"),
+      "method 'esdirk54' has order 3 for index 2, which model 'some' has, instead of 5: 'radau5' needs fewer steps "
+      "and is more accurate");
   EXPECT_EQ(message(model(Form::residual, 1), "rodas4"),
             "method 'rodas4': Rosenbrock methods need rhs(t, y, p, f), that is M y' = f(t, y), but model 'some' is in "
             "residual form: take 'radau5'");
-  EXPECT_EQ(message(model(Form::mass_matrix, 1), "dirka"),
-            "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' has a mass "
-            "matrix: take 'radau5'");
-  EXPECT_EQ(message(model(Form::residual, 1), "rk4"),
-            "method 'rk4': explicit Runge-Kutta methods need equations from which all derivatives can be found, but model "
-            "'some' has algebraic variables: take 'radau5'");
+  EXPECT_EQ(
+      message(model(Form::mass_matrix, 1), "dirka"),
+      "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' has a mass "
+      "matrix: take 'radau5'");
+  EXPECT_EQ(
+      message(model(Form::residual, 1), "rk4"),
+      "method 'rk4': explicit Runge-Kutta methods need equations from which all derivatives can be found, but model "
+      "'some' has algebraic variables: take 'radau5'");
   EXPECT_EQ(message(model(Form::residual, 2), "radau5"), "");
-  for (const int index : {1, 2, 3}) EXPECT_EQ(message(model(Form::residual, index), std::string(method_to_take(index))), "");
+  for (const int index : {1, 2, 3})
+    EXPECT_EQ(message(model(Form::residual, index), std::string(method_to_take(index))), "");
 }
 
 TEST(MethodLimits, AutoNeverTakesWhatDoesNotSuit) {

@@ -19,7 +19,7 @@ SAMPLE = [("robertson", ["radau5", "bdf"]), ("thermostat", ["auto"]), ("pendulum
           ("pendulum_index3", ["radau9"])]
 SAMPLE_TOLERANCES = ["1e-4", "1e-7"]
 COLUMNS = ["problem", "method", "rtol", "verdict", "nominal", "median", "largest", "verified", "uncertain", "inaccurate",
-           "failed", "steps", "taken", "references", "worst_variable", "seconds"]
+           "failed", "everywhere", "steps", "taken", "references", "worst_variable", "seconds"]
 LEAST, MOST = 0.01, 30.0
 
 
@@ -80,13 +80,13 @@ def rows_of(problem, method, tolerances, arguments):
                      "median": figure(result["error"]["median"]), "largest": figure(result["error"]["largest"]),
                      **{name: result["by_verdict"].get(name, 0)
                         for name in ("verified", "uncertain", "inaccurate", "failed")},
-                     "steps": result["steps"], "taken": result["method"], "references": " ".join(result["references"]),
+                     "everywhere": result["failed_everywhere"], "steps": result["steps"], "taken": result["method"], "references": " ".join(result["references"]),
                      "worst_variable": max(scaled)[1], "seconds": f"{seconds:.2f}"})
     return rows
 
 
 def summary(rows):
-    """Prints how many entries lie where they should; returns whether none is called a success and is wrong."""
+    """Prints how many entries lie where they should; returns whether none is wrong or fails alone."""
     entries = [row for row in rows if row["verdict"] not in ("refused", "timeout")]
     figures = [(float(row["median"]), row) for row in entries if row.get("median") not in ("", None, "inf")]
     inside = [row for value, row in figures if LEAST <= value <= MOST]
@@ -103,11 +103,13 @@ def summary(rows):
               f"{len(entries) - len(figures)} without a figure")
     for row in sorted(above, key=lambda row: -float(row["median"]))[:40]:
         print(f"  above: {row['problem']} {row['method']} {row['rtol']}: {row['median']} ({row['worst_variable']})")
-    for row in entries:
-        if row["verdict"] in ("inaccurate", "failed"):
-            print(f"  {row['verdict']}: {row['problem']} {row['method']} {row['rtol']}: largest {row['largest']} "
-                  f"({row['worst_variable']}); {row['inaccurate']} inaccurate, {row['failed']} failed")
-    return all(row["verdict"] in ("verified", "uncertain") for row in entries)
+    # What fails in the references too has no solution that anybody knows.
+    bad = [row for row in entries if int(row["inaccurate"]) > 0 or int(row["failed"]) > int(row["everywhere"])]
+    for row in bad:
+        print(f"  {row['verdict']}: {row['problem']} {row['method']} {row['rtol']}: largest {row['largest']} "
+              f"({row['worst_variable']}); {row['inaccurate']} inaccurate, {row['failed']} failed, {row['everywhere']} of "
+              "them in the references too")
+    return not bad
 
 
 def duration(seconds):
@@ -119,7 +121,7 @@ def main():
     parser = argparse.ArgumentParser(
         prog="script/verify", description="Verifies every problem of the repository, nominal and perturbed, over methods and "
         "tolerances. Rows that the table already has are not computed again.",
-        epilog="Exit codes: 0 all entries verified (or uncertain), 3 some are inaccurate or failed, 2 misuse.")
+        epilog="Exit codes: 0 all entries verified or uncertain, 3 some are inaccurate or fail where references do not, 2 misuse.")
     parser.add_argument("--problem", action="append", help="one of the built-in models, or a model file; default: all")
     parser.add_argument("--method", action="append", help=f"default: {' '.join(METHODS)}")
     parser.add_argument("--rtol", action="append", help=f"default: {' '.join(TOLERANCES)}")

@@ -55,12 +55,16 @@ class References {
   double rtol() const { return rtol_; }
 
   /// `asked`: the solutions, for the sizes of the variables `run.saved`. An instance in which a reference fails is
-  /// tried again at looser tolerances.
+  /// tried again at looser tolerances. Where the run is stopped the solutions are not complete.
   std::array<Solutions, 2> integrate(EnsembleRun run, const Solutions& asked) const {
     SolverOptions& options = run.options;
     options.precision = "float64";
     options.first_step = 0.0;
-    options.max_steps = std::max<std::int64_t>(options.max_steps, 10'000'000);
+    // A reference that takes more is stuck.
+    options.max_steps = 20'000;
+    for (const InstanceOutcome& outcome : asked.outcomes) {
+      options.max_steps = std::max(options.max_steps, 20'000 + 50 * outcome.counters.steps);
+    }
     run.device = nullptr;
     run.plan.reset();
     double span = std::numeric_limits<double>::infinity();
@@ -81,6 +85,7 @@ class References {
         options.atol = atol;
         tighten(options.atol, tolerance / rtol, run.saved, asked);
         Solutions found = integrate_some(run, left);
+        if (run.stop != nullptr && *run.stop) return solutions;
         if (std::ssize(left) == run.instances) {
           solutions[k] = std::move(found);
         } else {

@@ -69,6 +69,10 @@ bool second_reference_failed(const VerifiedInstance& instance) {
   return instance.reference_failed[1];
 }
 
+bool failed_everywhere(const VerifiedInstance& instance) {
+  return instance.verdict == Verdict::failed && first_reference_failed(instance) && second_reference_failed(instance);
+}
+
 const char* explanation(Verdict verdict) {
   switch (verdict) {
     case Verdict::verified:
@@ -125,6 +129,9 @@ void print_verification(const Verification& verification, const ModelDescription
     if (verification.by_verdict[k] == 0) continue;
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", verification.by_verdict[k], verdict_names[k]);
   }
+  if (const auto everywhere = count_if(verification, failed_everywhere); everywhere > 0) {
+    counts += fmt::format(", {} of them in the references too", everywhere);
+  }
   std::cout << fmt::format("verdict: {} ({}): {}\n", verdict_name(verification.verdict), counts,
                            explanation(verification.verdict));
 }
@@ -163,6 +170,7 @@ Json verification_json(const Verification& verification, const ModelDescription&
                       {"time_error", finite(verification.event_time.error)},
                       {"instances_with_other_sequences", count_if(verification, events_differ)},
                       {"values_left_out", verification.values_left_out}};
+  result["failed_everywhere"] = count_if(verification, failed_everywhere);
   result["references_failed"] = {count_if(verification, first_reference_failed),
                                  count_if(verification, second_reference_failed)};
   return result;
@@ -313,7 +321,7 @@ int verify(const VerifyArguments& arguments) {
           std::cout << fmt::format(" --set {}={}", model.parameters[p].name, values[p]);
         }
       }
-      std::cout << fmt::format(" --t-end {} --method {} --rtol {} --atol {}\n", t_end, method, rtol, atol);
+      std::cout << fmt::format(" --t-end {} --method {} --rtol {:.6g} --atol {:.6g}\n", t_end, method, rtol, atol);
       break;
     }
     std::cout << '\n';

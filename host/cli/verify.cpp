@@ -28,10 +28,15 @@ void fill_times(double t_begin, double t_end, double* times) {
 
 /// Digits that are right, in proportion to |y| + atol / rtol; infinite where there is no error.
 double digits(double error, double rtol) {
-  return error > 0.0 ? -std::log10(error * rtol) : std::numeric_limits<double>::infinity();
+  return error == 0.0 ? std::numeric_limits<double>::infinity() : -std::log10(error * rtol);
 }
 
-/// What a table says of instance `i` of those compared, NaN and infinity included.
+/// NaN where nothing was compared.
+double largest_error(const VerifiedVariable& variable) {
+  return variable.worst.instance < 0 ? std::numeric_limits<double>::quiet_NaN() : variable.worst.error;
+}
+
+/// The number of instance `i` of those compared.
 std::string instance_name(std::int64_t i, const std::vector<std::int64_t>& instances) {
   return i < 0 ? "-" : fmt::format("{}", instances[static_cast<std::size_t>(i)]);
 }
@@ -100,7 +105,7 @@ void print_verification(const Verification& verification, const ModelDescription
     const VerifiedVariable& found = verification.variables[v];
     std::cout << fmt::format(
         "{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14.7g}{}{}\n", variable.name, variable.index,
-        found.worst.error, found.median, digits(found.worst.error, rtol), found.doubt,
+        largest_error(found), found.median, digits(largest_error(found), rtol), found.doubt,
         instance_name(found.worst.instance, instances), found.worst.time, found.exceeds ? "  beyond the limit" : "",
         variable.index > 1 && found.exceeds ? fmt::format(" of {:.3g}", verification_limit * found.allowance) : "");
   }
@@ -157,9 +162,9 @@ Json verification_json(const Verification& verification, const ModelDescription&
     const VerifiedVariable& found = verification.variables[v];
     result["variables"].push_back({{"name", variable.name},
                                    {"index", variable.index},
-                                   {"largest", finite(found.worst.error)},
+                                   {"largest", finite(largest_error(found))},
                                    {"median", finite(found.median)},
-                                   {"digits", finite(digits(found.worst.error, rtol))},
+                                   {"digits", finite(digits(largest_error(found), rtol))},
                                    {"limit", verification_limit * found.allowance},
                                    {"exceeds", found.exceeds},
                                    {"doubt", finite(found.doubt)},
@@ -176,7 +181,9 @@ Json verification_json(const Verification& verification, const ModelDescription&
   return result;
 }
 
-int verify(const VerifyArguments& arguments) {
+namespace {
+
+void check(const VerifyArguments& arguments) {
   for (const double rtol : arguments.rtol) {
     if (const std::string problem = rtol_problem(rtol); !problem.empty()) throw UsageError("--rtol " + problem);
   }
@@ -191,6 +198,92 @@ int verify(const VerifyArguments& arguments) {
   if (!(arguments.perturb >= 0.0 && arguments.perturb < 1.0)) {
     throw UsageError(fmt::format("--perturb {}: needs a number from 0 to less than 1", arguments.perturb));
   }
+}
+
+/// The perturbed instances.
+EnsembleInputs perturbed(const ModelDescription& model, const std::vector<double>& nominal,
+                         const VerifyArguments& arguments) {
+  std::vector<SampledQuantity> quantities;
+  for (std::size_t p = 0; p < nominal.size(); ++p) {
+    const auto [low, high] =
+        std::minmax({(1.0 - arguments.perturb) * nominal[p], (1.0 + arguments.perturb) * nominal[p]});
+    quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,
+                          low < high ? Distribution::uniform(low, high) : Distribution::constant(nominal[p])});
+  }
+  return EnsembleInputs::sampled(model, {"monte_carlo", std::max<std::int64_t>(arguments.instances, 1), arguments.seed},
+                                 quantities);
+}
+
+std::vector<double> parameters_of(const EnsembleRun& run, const ModelDescription& model, std::size_t instance) {
+  std::vector<double> parameters(model.parameters.size());
+  std::vector<double> initial(model.initial_quantities().size());
+  std::array<double, 2> t_span{};
+  run.fill_instance(static_cast<std::int64_t>(instance), parameters.data(), initial.data(), t_span.data());
+  return parameters;
+}
+
+/// The solutions with one tolerance, and what was found.
+struct Checked {
+  std::string method;
+  double rtol;
+  double atol;
+  std::int64_t steps;
+  const Solutions* asked;
+  std::array<std::string, 2> reference_methods;
+  const std::array<Solutions, 2>* references;
+  Verification verification;
+};
+
+Json unverified_json(const Checked& checked, const EnsembleRun& run, const ModelDescription& model) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < checked.verification.instances.size(); ++i) {
+    const Verdict verdict = checked.verification.instances[i].verdict;
+    if (verdict == Verdict::verified) continue;
+    Json parameters = Json::object();
+    const std::vector<double> values = parameters_of(run, model, i);
+    for (std::size_t p = 0; p < values.size(); ++p) parameters[model.parameters[p].name] = values[p];
+    const InstanceOutcome& outcome = checked.asked->outcomes[i];
+    all.push_back({{"instance", i},
+                   {"verdict", std::string(verdict_name(verdict))},
+                   {"status", std::string(status_name(outcome.status))},
+                   {"reference_status",
+                    {std::string(status_name((*checked.references)[0].outcomes[i].status)),
+                     std::string(status_name((*checked.references)[1].outcomes[i].status))}},
+                   {"t", outcome.t_reached},
+                   {"parameters", parameters}});
+  }
+  return all;
+}
+
+/// How to see the first instance that is not verified.
+void print_unverified(const Checked& checked, const EnsembleRun& run, const ModelDescription& model,
+                      const std::string& model_name, double t_end) {
+  const auto& instances = checked.verification.instances;
+  const auto found = std::find_if(instances.begin(), instances.end(), [](const VerifiedInstance& instance) {
+    return instance.verdict != Verdict::verified;
+  });
+  if (found == instances.end()) return;
+  const auto i = static_cast<std::size_t>(found - instances.begin());
+  const InstanceOutcome& outcome = checked.asked->outcomes[i];
+  std::cout << fmt::format("instance {} is {}: {} at t = {:.7g}, references {} and {}; to see it:\n  manyfold solve {}",
+                           i, verdict_name(found->verdict), status_name(outcome.status), outcome.t_reached,
+                           status_name((*checked.references)[0].outcomes[i].status),
+                           status_name((*checked.references)[1].outcomes[i].status), model_name);
+  if (!model.structural.name.empty())
+    std::cout << fmt::format(" --set {}={}", model.structural.name, model.structural.value);
+  const std::vector<double> values = parameters_of(run, model, i);
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    if (values[p] != model.parameters[p].value)
+      std::cout << fmt::format(" --set {}={}", model.parameters[p].name, values[p]);
+  }
+  std::cout << fmt::format(" --t-end {} --method {} --rtol {:.6g} --atol {:.6g}\n", t_end, checked.method, checked.rtol,
+                           checked.atol);
+}
+
+}  // namespace
+
+int verify(const VerifyArguments& arguments) {
+  check(arguments);
   const ParameterSettings settings = parameter_settings(arguments.parameters);
   KernelRequest request;
   request.model = arguments.model;
@@ -204,17 +297,8 @@ int verify(const VerifyArguments& arguments) {
   if (!std::isfinite(t_end) || t_end == model.t_begin) {
     throw UsageError(fmt::format("--t-end {}: needs a finite number other than {}", t_end, model.t_begin));
   }
-
   const std::vector<double> nominal = parameters_as_set(model, settings);
-  std::vector<SampledQuantity> quantities;
-  for (std::size_t p = 0; p < nominal.size(); ++p) {
-    const auto [low, high] =
-        std::minmax({(1.0 - arguments.perturb) * nominal[p], (1.0 + arguments.perturb) * nominal[p]});
-    quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,
-                          low < high ? Distribution::uniform(low, high) : Distribution::constant(nominal[p])});
-  }
-  const EnsembleInputs inputs = EnsembleInputs::sampled(
-      model, {"monte_carlo", std::max<std::int64_t>(arguments.instances, 1), arguments.seed}, quantities);
+  const EnsembleInputs inputs = perturbed(model, nominal, arguments);
 
   EnsembleRun run;
   run.parameter_count = static_cast<int>(nominal.size());
@@ -245,86 +329,49 @@ int verify(const VerifyArguments& arguments) {
   for (const double rtol : arguments.rtol) {
     request.rtol = rtol;
     const LoadedKernel loaded = load_kernel(request, announce);
-    const std::string method = loaded.kernel->method;
-    EnsembleRun asked_run = run;
-    asked_run.kernel = loaded.kernel;
-    asked_run.options.rtol = rtol;
     const double atol = arguments.atol.value_or(rtol / 1000.0);
-    asked_run.options.atol.assign(model.variables.size(), atol);
-    announce(fmt::format("{} instances with {} at rtol {:.3g} ...", run.instances, method, rtol));
+    run.kernel = loaded.kernel;
+    run.options.rtol = rtol;
+    run.options.atol.assign(model.variables.size(), atol);
+    announce(fmt::format("{} instances with {} at rtol {:.3g} ...", run.instances, loaded.kernel->method, rtol));
     ProgressBar bar;
-    asked_run.progress = [&](const Progress& progress) { bar.show(progress); };
+    run.progress = [&](const Progress& progress) { bar.show(progress); };
     SolutionSink asked;
-    const RunSummary summary = run_ensemble(asked_run, asked);
+    const RunSummary summary = run_ensemble(run, asked);
     bar.clear();
 
-    const std::array<std::string, 2> others = reference_methods(model, method);
-    if (!references.contains(others)) {
-      EnsembleRun reference_run = asked_run;
-      reference_run.options.atol.assign(model.variables.size(), arguments.atol.value_or(tightest / 1000.0));
-      reference_run.options.rtol = tightest;
-      references.emplace(others,
-                         References(request, model, method, tightest).integrate(reference_run, asked.solutions));
+    Checked checked{loaded.kernel->method, rtol, atol, summary.totals.steps, &asked.solutions, {}, nullptr, {}};
+    checked.reference_methods = reference_methods(model, checked.method);
+    if (!references.contains(checked.reference_methods)) {
+      EnsembleRun tight = run;
+      tight.options.rtol = tightest;
+      tight.options.atol.assign(model.variables.size(), arguments.atol.value_or(tightest / 1000.0));
+      references.emplace(checked.reference_methods,
+                         References(request, model, checked.method, tightest).integrate(tight, asked.solutions));
     }
-    const std::array<Solutions, 2>& found = references.at(others);
-    const Verification verification = manyfold::verify(verification_settings(model, run.saved, asked_run.options),
-                                                       asked.solutions, {&found[0], &found[1]});
-    verdict = std::max(verdict, verification.verdict);
+    checked.references = &references.at(checked.reference_methods);
+    checked.verification = manyfold::verify(verification_settings(model, run.saved, run.options), asked.solutions,
+                                            {&(*checked.references)[0], &(*checked.references)[1]});
+    verdict = std::max(verdict, checked.verification.verdict);
 
     if (arguments.json) {
-      Json result = {{"method", method},
+      Json result = {{"method", checked.method},
                      {"rtol", rtol},
                      {"atol", atol},
-                     {"references", {others[0], others[1]}},
-                     {"steps", summary.totals.steps}};
-      result.update(verification_json(verification, model, run.saved, instances, rtol));
-      result["not_verified"] = Json::array();
-      for (std::size_t i = 0; i < verification.instances.size(); ++i) {
-        const VerifiedInstance& instance = verification.instances[i];
-        if (instance.verdict == Verdict::verified) continue;
-        Json parameters = Json::object();
-        std::vector<double> values(nominal.size());
-        std::vector<double> initial(model.initial_quantities().size());
-        std::array<double, 2> t_span{};
-        run.fill_instance(static_cast<std::int64_t>(i), values.data(), initial.data(), t_span.data());
-        for (std::size_t p = 0; p < values.size(); ++p) parameters[model.parameters[p].name] = values[p];
-        result["not_verified"].push_back({{"instance", i},
-                                          {"verdict", std::string(verdict_name(instance.verdict))},
-                                          {"status", std::string(status_name(asked.solutions.outcomes[i].status))},
-                                          {"reference_status",
-                                           {std::string(status_name(found[0].outcomes[i].status)),
-                                            std::string(status_name(found[1].outcomes[i].status))}},
-                                          {"t", asked.solutions.outcomes[i].t_reached},
-                                          {"parameters", parameters}});
-      }
+                     {"references", {checked.reference_methods[0], checked.reference_methods[1]}},
+                     {"steps", checked.steps}};
+      result.update(verification_json(checked.verification, model, run.saved, instances, rtol));
+      result["not_verified"] = unverified_json(checked, run, model);
       results.push_back(result);
-      continue;
-    }
-    std::cout << fmt::format(
-        "{}: {} at rtol {:.3g}, atol {:.3g}; {} instances at {} times; references {} and {} at rtol {:.3g}\n",
-        model.name, method, rtol, atol, run.instances, time_count, others[0], others[1], reference_rtol(tightest));
-    print_verification(verification, model, run.saved, instances, rtol);
-    for (std::size_t i = 0; i < verification.instances.size(); ++i) {
-      const VerifiedInstance& instance = verification.instances[i];
-      if (instance.verdict == Verdict::verified) continue;
-      const InstanceOutcome& outcome = asked.solutions.outcomes[i];
+    } else {
       std::cout << fmt::format(
-          "instance {} is {}: {} at t = {:.7g}, references {} and {}; to see it:\n  manyfold solve {}", i,
-          verdict_name(instance.verdict), status_name(outcome.status), outcome.t_reached,
-          status_name(found[0].outcomes[i].status), status_name(found[1].outcomes[i].status), arguments.model);
-      std::vector<double> values(nominal.size());
-      std::vector<double> initial(model.initial_quantities().size());
-      std::array<double, 2> t_span{};
-      run.fill_instance(static_cast<std::int64_t>(i), values.data(), initial.data(), t_span.data());
-      for (std::size_t p = 0; p < values.size(); ++p) {
-        if (values[p] != model.parameters[p].value) {
-          std::cout << fmt::format(" --set {}={}", model.parameters[p].name, values[p]);
-        }
-      }
-      std::cout << fmt::format(" --t-end {} --method {} --rtol {:.6g} --atol {:.6g}\n", t_end, method, rtol, atol);
-      break;
+          "{}: {} at rtol {:.3g}, atol {:.3g}; {} instances at {} times; references {} and {} at rtol {:.3g}\n",
+          model.name, checked.method, rtol, atol, run.instances, time_count, checked.reference_methods[0],
+          checked.reference_methods[1], reference_rtol(tightest));
+      print_verification(checked.verification, model, run.saved, instances, rtol);
+      print_unverified(checked, run, model, arguments.model, t_end);
+      std::cout << '\n';
     }
-    std::cout << '\n';
   }
   if (arguments.json) {
     const Json result = {{"model", model.name},

@@ -120,7 +120,7 @@ class Comparison {
         result.scaled = std::max(result.scaled, error / allowance);
         if (good.size() == 2) {
           result.doubt[v] = std::max(result.doubt[v], doubt);
-          variable.doubt = std::max(variable.doubt, doubt);
+          variable.doubt = std::fmax(variable.doubt, doubt);
           apart = apart || doubt > verification_limit * allowance;
         }
         if (error > verification_limit * allowance) {

@@ -72,8 +72,8 @@ struct VerifiedInstance {
 
 struct VerifiedVariable {
   WorstError worst;
-  double median = 0.0;     ///< over instances and times
-  double doubt = 0.0;      ///< largest difference of the references
+  double median = 0.0;                                      ///< over instances and times; NaN: nothing was compared
+  double doubt = std::numeric_limits<double>::quiet_NaN();  ///< largest difference of the references; NaN: none
   double allowance = 1.0;  ///< at the worst error: the limit counts times so much; 1 for index 1
   bool exceeds = false;    ///< beyond the limit somewhere
 };

@@ -82,6 +82,7 @@ TEST(Verification, FailuresAreToldApart) {
   EXPECT_EQ(one.verdict, Verdict::verified) << "by the reference that is left";
   EXPECT_TRUE(one.instances[0].reference_failed[0]);
   EXPECT_TRUE(std::isnan(one.instances[0].doubt[0]));
+  EXPECT_TRUE(std::isnan(one.variables[0].doubt));
   EXPECT_EQ(verify(settings(), two(110.0 * tolerance), {&failed, &good}).verdict, Verdict::uncertain);
   EXPECT_EQ(verify(settings(), two(), {&failed, &failed}).verdict, Verdict::uncertain);
 }

@@ -4,12 +4,31 @@
 
 #include <manyfold/description.hpp>
 
+#include "methods/auto.hpp"
 #include "projection.hpp"
 
 namespace manyfold {
 
 inline std::string derivative_unit(const std::string& unit, const std::string& time_unit) {
   return unit == "1" ? time_unit + "-1" : unit + " " + time_unit + "-1";
+}
+
+/// The name of a method, without an instance of its class.
+template <class Choice>
+struct NameOfChoice;
+template <template <class, class, class> class Family, class Tableau, class System, class Real>
+struct NameOfChoice<Chosen<Family<Tableau, System, Real>>> {
+  static constexpr const char* value = Tableau::name;
+};
+
+template <Accuracy accuracy, class System>
+inline constexpr const char* automatic_method =
+    NameOfChoice<decltype(choose_method<accuracy, System, double>())>::value;
+
+template <class System>
+AutomaticMethods automatic_methods() {
+  return {automatic_method<Accuracy::loose, System>, automatic_method<Accuracy::medium, System>,
+          automatic_method<Accuracy::tight, System>};
 }
 
 /// Names, units and defaults of a model, for the run-time side.
@@ -22,6 +41,9 @@ void describe_model(ModelDescription& description) {
   description.t_begin = Equations::t_span[0];
   description.t_end = Equations::t_span[1];
   using S = System<Equations>;
+  description.form = S::semi_explicit ? Form::semi_explicit : S::mass_form ? Form::mass_matrix : Form::residual;
+  description.automatic = automatic_methods<S>();
+  description.automatic_mixed = automatic_methods<MixedSystem<S>>();
   for (const Variable& variable : Equations::variables) {
     for (int k = 1; k <= variable.count; ++k) {
       const int i = static_cast<int>(description.variables.size());
@@ -36,8 +58,7 @@ void describe_model(ModelDescription& description) {
       if constexpr (model_check::HasEquationNames<Equations>) {
         description.equations.push_back(Equations::equations[i]);
       } else {
-        // In the mass-matrix form every equation has its variable.
-        description.equations.push_back(S::mass_form ? "equation of " + name : "equation " + std::to_string(i + 1));
+        description.equations.emplace_back();
       }
     }
   }

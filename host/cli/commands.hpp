@@ -1,5 +1,6 @@
 #pragma once
 // The subcommands of `manyfold`. Each returns the exit code; misuse throws UsageError.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ struct RunArguments {
   std::optional<std::string> output;
   std::optional<std::string> backend;
   std::optional<int> threads;
+  std::optional<double> verify;  ///< share of the instances
   bool json = false;
   std::string command_line;
 };
@@ -42,5 +44,19 @@ struct SolveArguments {
   std::optional<std::string> csv;
 };
 int solve(const SolveArguments& arguments);
+
+struct VerifyArguments {
+  std::string model;
+  std::vector<std::string> parameters;  ///< NAME=VALUE
+  std::int64_t instances = 20;          ///< beside the nominal one
+  double perturb = 0.05;                ///< of every parameter's value, at most
+  std::uint64_t seed = 0;
+  std::string method = "auto";
+  std::vector<double> rtol = {1e-6};
+  std::optional<double> atol;  ///< default: rtol / 1000
+  std::optional<double> t_end;
+  bool json = false;
+};
+int verify(const VerifyArguments& arguments);
 
 }  // namespace manyfold::cli

@@ -10,6 +10,7 @@
 
 #include <manyfold/error.hpp>
 #include <manyfold/options.hpp>
+#include <manyfold/tolerances.hpp>
 
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_library.hpp"
@@ -30,9 +31,6 @@ struct ChosenBackend {
   const DeviceBackend* devices = nullptr;  ///< of `cuda`
 };
 
-/// Below, rounding errors of single precision are as large as the errors that steps are chosen by.
-inline constexpr double least_rtol_of_float32 = 1e-5;
-
 /// With fewer instances `auto` stays on the CPU: most of a device's threads would have nothing to do.
 inline constexpr std::int64_t least_instances_for_device = 4096;
 
@@ -40,10 +38,8 @@ inline ChosenBackend choose_backend(const SolverOptions& options, std::int64_t i
   if (options.backend != "auto" && options.backend != "cpu" && options.backend != "cuda") {
     throw UsageError(fmt::format("unknown backend '{}': one of auto, cpu, cuda", options.backend));
   }
-  if (options.precision == "float32" && options.rtol < least_rtol_of_float32) {
-    throw UsageError(
-        fmt::format("rtol is {}, but precision 'float32' needs at least {}: 'mixed' and 'float64' reach less",
-                    options.rtol, least_rtol_of_float32));
+  if (const std::string problem = rtol_problem(options.rtol, options.precision); !problem.empty()) {
+    throw UsageError("rtol " + problem);
   }
   if (options.backend == "cpu") return {"cpu", "", nullptr};
   std::string reason;
@@ -112,12 +108,15 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   demand.memory_mib = run.options.device_memory;
   demand.event_log = run.options.event_log;
   if (run.plan) demand.sampling = DeviceSampling{sampling_source(announce), *run.plan};
+  KernelRequest concrete = request;
+  concrete.method = run.kernel->method;
   const DeviceShape shape{run.options.device_tile, run.options.device_block, tier};
-  return backend.devices->load(device_source(request, shape, announce), demand);
+  return backend.devices->load(device_source(concrete, shape, announce), demand);
 }
 
 /// Loads the kernel, with the structural parameter at the value the user gives it, if the model has one:
 /// `value_of(name)` is that value. `given_of(model)`: what the user says is given at the start. Both go into `request`.
+/// Warns of methods that suit the model badly.
 template <class ValueOf, class GivenOf>
 LoadedKernel load_as_asked(KernelRequest& request, const ValueOf& value_of, const GivenOf& given_of) {
   LoadedKernel loaded = load_kernel(request, announce);
@@ -128,7 +127,11 @@ LoadedKernel load_as_asked(KernelRequest& request, const ValueOf& value_of, cons
     }
   }
   request.given = given_of(loaded.model);
-  return request.given.empty() ? loaded : load_kernel(request, announce);
+  if (!request.given.empty()) loaded = load_kernel(request, announce);
+  if (const std::string warning = check_method(loaded.model, loaded.kernel->method); !warning.empty()) {
+    announce("warning: " + warning);
+  }
+  return loaded;
 }
 
 inline nlohmann::ordered_json counters_json(const Counters& counters) {

@@ -14,6 +14,34 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// In the order of `Form`.
+constexpr const char* form_names[] = {"residual", "mass_matrix", "semi_explicit"};
+
+std::string highest_index_for(const MethodLimits& limits) {
+  if (!limits.algebraic) return "no algebraic variables";
+  int highest = 1;
+  while (highest < most_index && suitability(limits, highest + 1) != Suitability::refused) ++highest;
+  return fmt::format("up to index {}", highest);
+}
+
+/// The methods that are refused for the model, or warned of.
+struct Unsuited {
+  std::vector<std::string> refused;
+  std::vector<std::string> reduced;
+};
+
+Unsuited unsuited_methods(const ModelDescription& model) {
+  Unsuited result;
+  for (const MethodDescription& method : methods()) {
+    try {
+      if (!check_method(model, method.name).empty()) result.reduced.push_back(method.name);
+    } catch (const UsageError&) {
+      result.refused.push_back(method.name);
+    }
+  }
+  return result;
+}
+
 Json model_json(const ModelDescription& model) {
   Json result = {{"name", model.name},
                  {"description", model.description},
@@ -23,13 +51,20 @@ Json model_json(const ModelDescription& model) {
                  {"parameters", Json::array()},
                  {"events", Json::array()},
                  {"discrete", Json::array()},
-                 {"constraints", model.constraints}};
+                 {"constraints", model.constraints},
+                 {"form", form_names[static_cast<std::size_t>(model.form)]},
+                 {"index", model.highest_index()}};
+  const Unsuited unsuited = unsuited_methods(model);
+  result["methods"] = {{"auto", {model.automatic.loose, model.automatic.medium, model.automatic.tight}},
+                       {"refused", unsuited.refused},
+                       {"reduced", unsuited.reduced}};
   for (const VariableDescription& variable : model.variables) {
     result["variables"].push_back({{"name", variable.name},
                                    {"unit", variable.unit},
                                    {"description", variable.description},
                                    {"initial", variable.initial},
-                                   {"algebraic", variable.algebraic}});
+                                   {"algebraic", variable.algebraic},
+                                   {"index", variable.index}});
   }
   for (const EventDescription& event : model.events) {
     result["events"].push_back({{"name", event.name},
@@ -130,6 +165,13 @@ int describe(const std::string& name, bool json) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,
                              model.structural.value, "", model.structural.minimum, model.structural.maximum);
   }
+  const Unsuited unsuited = unsuited_methods(model);
+  std::cout << fmt::format("\nmethods\n  auto takes {} (rtol >= 1e-4), {} (>= 1e-6), {}\n", model.automatic.loose,
+                           model.automatic.medium, model.automatic.tight);
+  if (!unsuited.reduced.empty()) {
+    std::cout << fmt::format("  of reduced order: {}\n", fmt::join(unsuited.reduced, ", "));
+  }
+  if (!unsuited.refused.empty()) std::cout << fmt::format("  refused: {}\n", fmt::join(unsuited.refused, ", "));
   return all_succeeded;
 }
 
@@ -171,7 +213,14 @@ int info(bool json) {
       }
     }
     for (const MethodDescription& method : methods()) {
-      found["methods"].push_back({{"name", method.name}, {"order", method.order}, {"family", method.family}});
+      const MethodLimits& limits = *limits_of(method.name);
+      found["methods"].push_back({{"name", method.name},
+                                  {"order", method.order},
+                                  {"family", method.family},
+                                  {"form", form_names[static_cast<std::size_t>(limits.form)]},
+                                  {"algebraic_variables", limits.algebraic},
+                                  {"order_of_index_2", limits.order_of_index2},
+                                  {"order_of_index_3", limits.order_of_index3}});
     }
     std::cout << found.dump(2) << std::endl;
     return all_succeeded;
@@ -194,7 +243,8 @@ int info(bool json) {
       build::version, lanes, instruction_set, threads, device_lines, device_compiler, device_lu,
       compiler.empty() ? "none found" : compiler, build::compiler_id, kernel_cache().string(), header_root().string());
   for (const MethodDescription& method : methods()) {
-    std::cout << fmt::format("  {:<10} order {}  {}\n", method.name, method.order, method.family);
+    std::cout << fmt::format("  {:<14} order {:<2}  {:<36} {}\n", method.name, method.order, method.family,
+                             highest_index_for(*limits_of(method.name)));
   }
   return all_succeeded;
 }

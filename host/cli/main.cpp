@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
       "Integrates ensembles of small differential-algebraic systems.\n\n"
       "  manyfold list                          the built-in models\n"
       "  manyfold solve robertson --t-end 100   one instance, as a table\n"
-      "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n\n"
+      "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n"
+      "  manyfold verify robertson              achieved against asked accuracy\n\n"
       "MODEL is a built-in name or the path of a model file (.hpp)."};
   app.set_version_flag("--version", std::string("manyfold ") + build::version);
   app.require_subcommand(1);
@@ -47,10 +48,13 @@ int main(int argc, char** argv) {
   run->add_option("--backend", run_arguments.backend, "auto, cpu or cuda");
   run->add_option("--threads", run_arguments.threads, "Worker threads; 0: one per processor")
       ->check(CLI::NonNegativeNumber);
+  run->add_option("--verify", run_arguments.verify,
+                  "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
   run->footer(
-      "Exit codes: 0 all instances succeeded, 3 some failed, 2 misuse or bad input, 130 interrupted (what was\n"
-      "finished is on disk), 1 internal error.");
+      "Exit codes: 0 all instances succeeded, 3 some failed or were not verified, 2 misuse or bad input, 130 "
+      "interrupted\n"
+      "(what was finished is on disk), 1 internal error.");
 
   cli::SolveArguments solve_arguments;
   CLI::App* solve = app.add_subcommand("solve", "Integrate one instance and print it");
@@ -81,6 +85,31 @@ int main(int argc, char** argv) {
   CLI::Option* solve_json = solve->add_flag("--json", solve_arguments.json, "Print one JSON object with the end state");
   solve->add_option("--csv", solve_arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
 
+  cli::VerifyArguments verify_arguments;
+  CLI::App* verify = app.add_subcommand(
+      "verify", "Check the accuracy of a model's solutions against other methods at a tighter tolerance");
+  verify->add_option("MODEL", verify_arguments.model, "Built-in name or model file")->required();
+  verify
+      ->add_option("--instances", verify_arguments.instances, "Instances with perturbed parameters, beside the nominal")
+      ->capture_default_str();
+  verify->add_option("--method", verify_arguments.method, "Method to verify, see 'manyfold info'")
+      ->capture_default_str();
+  verify->add_option("--rtol", verify_arguments.rtol, "Relative tolerance, or several: 1e-3,1e-6")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  verify->add_option("--atol", verify_arguments.atol, "Absolute tolerance; default: rtol / 1000");
+  verify->add_option("--perturb", verify_arguments.perturb, "Share by which every parameter varies at most")
+      ->capture_default_str();
+  verify->add_option("--set", verify_arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
+  verify->add_option("--t-end", verify_arguments.t_end, "End time; default: the model's");
+  verify->add_option("--seed", verify_arguments.seed, "Of the perturbations")->capture_default_str();
+  verify->add_flag("--json", verify_arguments.json, "Print one JSON object on standard output");
+  verify->footer(
+      "Errors are in units of atol + rtol |y|; up to 100 of them are taken as accurate (times 1/h and 1/h^2 for\n"
+      "variables of index 2 and 3, h: the mean step). 'doubt' is how far two references are apart.\n"
+      "Exit codes: 0 verified, 3 not: inaccurate, failed, or the references disagree; 2 misuse.");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -94,6 +123,7 @@ int main(int argc, char** argv) {
     if (describe->parsed()) return cli::describe(model, json);
     if (info->parsed()) return cli::info(json);
     if (run->parsed()) return cli::run(run_arguments);
+    if (verify->parsed()) return cli::verify(verify_arguments);
     return cli::solve(solve_arguments);
   } catch (const UsageError& error) {
     print_error(error.what());

@@ -6,6 +6,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/cli/progress.hpp"
+#include "host/cli/references.hpp"
 #include "host/compiler/catalog.hpp"
 #include "host/io/result_file.hpp"
 #include "host/io/sweep_file.hpp"
@@ -90,12 +91,42 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const ModelDescri
           {"interrupted", summary.interrupted}};
 }
 
+/// Writes chunks, and keeps the solutions of some instances.
+class SampledSink : public ResultSink {
+ public:
+  /// `instances`: ascending.
+  SampledSink(ResultSink& next, const std::vector<std::int64_t>& instances)
+      : next_(next), wanted_(instances.begin()), end_(instances.end()) {}
+
+  void write(const Chunk& chunk) override {
+    next_.write(chunk);
+    for (; wanted_ != end_ && *wanted_ < chunk.first + chunk.count; ++wanted_) {
+      sample_.add(chunk, *wanted_ - chunk.first);
+    }
+  }
+
+  const Solutions& sample() const { return sample_; }
+
+ private:
+  ResultSink& next_;
+  std::vector<std::int64_t>::const_iterator wanted_;
+  std::vector<std::int64_t>::const_iterator end_;
+  Solutions sample_;
+};
+
+/// Three solutions of a sample are kept in memory: 3 GiB.
+constexpr double most_numbers_to_verify = 134'217'728.0;
+
 }  // namespace
 
 int run(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
   if (arguments.backend) sweep.options.backend = *arguments.backend;
   if (arguments.threads) sweep.options.threads = *arguments.threads;
+  const double share = arguments.verify.value_or(sweep.verify);
+  if (!(share >= 0.0 && share <= 1.0)) {
+    throw UsageError(fmt::format("--verify {}: needs the share of the instances to verify, from 0 to 1", share));
+  }
   KernelRequest request;
   request.model = sweep.model;
   request.method = sweep.options.method;
@@ -138,6 +169,20 @@ int run(const RunArguments& arguments) {
   settings.backend = backend.name;
   settings.tier = tier_name(tier.tier);
   settings.history = arguments.command_line;
+  const std::vector<std::int64_t> verified = instances_to_verify(settings.instances, share, sweep.sampling.seed);
+  std::optional<References> references;
+  if (!verified.empty()) {
+    const auto numbers =
+        static_cast<double>(verified.size()) * settings.times.count() * static_cast<double>(settings.saved.size());
+    if (numbers > most_numbers_to_verify) {
+      throw UsageError(
+          fmt::format("verify is {}: {} instances with {} numbers each are more than fit the memory that "
+                      "is meant for them: take a smaller share",
+                      share, verified.size(), numbers / static_cast<double>(verified.size())));
+    }
+    references.emplace(request, loaded.model, loaded.kernel->method, sweep.options.rtol);
+    settings.verification = VerificationPlan{verified, references->methods(), references->rtol(), share};
+  }
   ResultFile file(settings);
 
   ProgressBar bar;
@@ -171,18 +216,42 @@ int run(const RunArguments& arguments) {
 
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  const RunSummary summary = run_ensemble(ensemble, file);
-  file.finish(summary.interrupted);
+  SampledSink sink(file, verified);
+  const RunSummary summary = run_ensemble(ensemble, sink);
   bar.clear();
+  std::optional<Verification> verification;
+  if (references && !summary.interrupted) {
+    EnsembleRun again = ensemble;
+    again.instances = std::ssize(verified);
+    again.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+      resolved.inputs.fill(verified[static_cast<std::size_t>(instance)], parameters, initial, t_span);
+    };
+    const std::array<Solutions, 2> found = references->integrate(again, sink.sample());
+    if (!stop_requested) {
+      verification = verify(verification_settings(loaded.model, resolved.saved, resolved.options), sink.sample(),
+                            {&found[0], &found[1]});
+      file.write_verification(*verification);
+    }
+  }
+  file.finish(summary.interrupted);
 
   if (arguments.json) {
-    std::cout
-        << summary_json(summary, loaded.model, loaded.kernel->method, backend, tier, shape, output.string()).dump(2)
-        << std::endl;
+    auto result = summary_json(summary, loaded.model, loaded.kernel->method, backend, tier, shape, output.string());
+    if (verification) {
+      result["verification"] =
+          verification_json(*verification, loaded.model, resolved.saved, verified, resolved.options.rtol);
+    }
+    std::cout << result.dump(2) << std::endl;
   } else {
     print_summary(summary, loaded.model.events, backend, tier, shape, output.string());
+    if (verification) {
+      std::cout << fmt::format("\n{} instances verified with {} and {} at rtol {:.3g}\n", verified.size(),
+                               references->methods()[0], references->methods()[1], references->rtol());
+      print_verification(*verification, loaded.model, resolved.saved, verified, resolved.options.rtol);
+    }
   }
-  if (summary.interrupted) return interrupted;
+  if (summary.interrupted || stop_requested) return interrupted;
+  if (verification && verification->verdict != Verdict::verified) return some_failed;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +
                     summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)];
   return good == summary.instances ? all_succeeded : some_failed;

@@ -1,47 +1,17 @@
 // `solve`: one instance, to a table, a CSV file or JSON.
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
 
+#include "host/cli/arguments.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/engine/ensemble_run.hpp"
 #include "host/io/initial_conditions.hpp"
-#include "host/io/nearest_name.hpp"
 #include "host/io/output_times.hpp"
 
 namespace manyfold::cli {
 namespace {
-
-double number(const std::string& text, const std::string& what) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    throw UsageError(fmt::format("{}: '{}' is not a finite number", what, text));
-  }
-  return value;
-}
-
-/// NAME=VALUE of option `option`.
-std::pair<std::string, double> assignment(const std::string& text, const std::string& option) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw UsageError(fmt::format("{} '{}': needs NAME=VALUE", option, text));
-  }
-  return {text.substr(0, equals), number(text.substr(equals + 1), option + " " + text.substr(0, equals))};
-}
-
-template <class Descriptions>
-int index_of(const std::string& name, const Descriptions& descriptions, const std::string& kind,
-             const std::string& model) {
-  std::vector<std::string> names;
-  for (const auto& description : descriptions) names.push_back(description.name);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<int>(i);
-  }
-  throw UsageError(fmt::format("model '{}' has no {} '{}'{}", model, kind, name, did_you_mean(name, names)));
-}
 
 OutputTimes output_times(const SolveArguments& arguments) {
   if (arguments.times.empty()) return arguments.json ? OutputTimes::end() : OutputTimes::equal_steps(11);
@@ -60,10 +30,6 @@ OutputTimes output_times(const SolveArguments& arguments) {
   return OutputTimes::list(times);
 }
 
-const std::string& worst_equation(const ModelDescription& model, const InstanceOutcome& outcome) {
-  return model.equations[static_cast<std::size_t>(outcome.worst_equation)];
-}
-
 /// Keeps the single instance's results.
 class Memory : public ResultSink {
  public:
@@ -80,15 +46,14 @@ int solve(const SolveArguments& arguments) {
   options.projection = arguments.projection;
   options.threads = 1;
   options.rtol = arguments.rtol;
-  if (!(arguments.rtol > 0.0) || arguments.rtol >= 1.0) {
-    throw UsageError(fmt::format("--rtol {}: needs a number between 0 and 1", arguments.rtol));
+  if (const std::string problem = rtol_problem(arguments.rtol, arguments.precision); !problem.empty()) {
+    throw UsageError("--rtol " + problem);
   }
-  if (!(arguments.atol >= 0.0) || !std::isfinite(arguments.atol)) {
-    throw UsageError(fmt::format("--atol {}: needs a number that is not negative", arguments.atol));
+  if (const std::string problem = atol_problem(arguments.atol); !problem.empty()) {
+    throw UsageError("--atol " + problem);
   }
   const ChosenBackend backend = choose_backend(options, 1);
-  std::vector<std::pair<std::string, double>> settings;
-  for (const std::string& text : arguments.parameters) settings.push_back(assignment(text, "--set"));
+  const ParameterSettings settings = parameter_settings(arguments.parameters);
   KernelRequest request;
   request.model = arguments.model;
   request.method = arguments.method;
@@ -97,25 +62,13 @@ int solve(const SolveArguments& arguments) {
   request.projection = arguments.projection;
   request.jacobian = arguments.jacobian;
   request.jacobian_reuse = arguments.jacobian_reuse;
-  const auto structural_value = [&](const std::string& name) -> std::optional<long> {
-    for (const auto& [key, value] : settings) {
-      if (key != name) continue;
-      if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
-      return static_cast<long>(value);
-    }
-    return std::nullopt;
-  };
+  const auto structural_value = [&](const std::string& name) { return structural_setting(settings, name); };
   const LoadedKernel loaded = load_as_asked(request, structural_value, [&](const ModelDescription& model) {
     return arguments.initial_conditions.empty() ? std::vector<int>()
                                                 : given_at_start(model, arguments.initial_conditions);
   });
   const ModelDescription& model = loaded.model;
-  std::vector<double> parameters;
-  for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
-  for (const auto& [name, value] : settings) {
-    if (name == model.structural.name) continue;
-    parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
-  }
+  const std::vector<double> parameters = parameters_as_set(model, settings);
   const std::vector<VariableDescription> initial_quantities = model.initial_quantities();
   std::vector<double> initial(initial_quantities.size(), std::numeric_limits<double>::quiet_NaN());
   for (const std::string& text : arguments.initial) {
@@ -175,7 +128,7 @@ int solve(const SolveArguments& arguments) {
       result["derivatives"][model.variables[i].name] = memory.chunk.end_states[n + i];
     }
     if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
-    if (outcome.worst_equation >= 0) result["worst_equation"] = worst_equation(model, outcome);
+    if (outcome.worst_equation >= 0) result["worst_equation"] = model.equation_label(outcome.worst_equation);
     std::cout << result.dump(2) << std::endl;
   } else if (arguments.csv) {
     std::ofstream file(*arguments.csv);
@@ -213,7 +166,7 @@ int solve(const SolveArguments& arguments) {
     const std::string residual =
         outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
     const std::string equation =
-        outcome.worst_equation >= 0 ? fmt::format(", of {}", worst_equation(model, outcome)) : "";
+        outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
     const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
                                   ? fmt::format(": event '{}'", event_name(outcome.last_event))
                                   : "";

@@ -1,5 +1,12 @@
 #include "host/compiler/catalog.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+#include <manyfold/method_limits.hpp>
+
 #include "kernels/describe.hpp"
 #include "kernels/methods/bdf.hpp"
 #include "kernels/methods/dirk.hpp"
@@ -109,6 +116,88 @@ const std::vector<std::string>& method_names() {
     return result;
   }();
   return names;
+}
+
+std::string check_method(const ModelDescription& model, const std::string& method) {
+  const MethodLimits* limits = limits_of(method);
+  if (limits == nullptr) return "";
+  const std::string& family =
+      std::find_if(methods().begin(), methods().end(), [&](const auto& known) { return known.name == method; })->family;
+  const int index = model.highest_index();
+  const std::string_view other = method_to_take(index);
+  if (model.form < limits->form) {
+    const bool mass = model.form == Form::mass_matrix;
+    throw UsageError(fmt::format("method '{}': {} methods need rhs(t, y, p, f){}, but model '{}' {}: take '{}'", method,
+                                 family, mass ? " without mass_matrix" : ", that is M y' = f(t, y)", model.name,
+                                 mass ? "has a mass matrix" : "is in residual form", other));
+  }
+  if (!limits->algebraic && model.has_algebraic_variables()) {
+    throw UsageError(
+        fmt::format("method '{}': {} methods need equations from which all derivatives can be found, but model '{}' "
+                    "has algebraic variables: take '{}'",
+                    method, family, model.name, other));
+  }
+  switch (suitability(*limits, index)) {
+    case Suitability::suits:
+      return "";
+    case Suitability::reduced:
+      return fmt::format(
+          "method '{}' has order {} for index {}, which model '{}' has, instead of {}: '{}' needs fewer "
+          "steps and is more accurate",
+          method, limits->order_of_index(index), index, model.name, limits->order, other);
+    case Suitability::refused:
+      break;
+  }
+  throw UsageError(fmt::format("method '{}' does not converge for index {}, which model '{}' has: take '{}'", method,
+                               index, model.name, other));
+}
+
+std::array<std::string, 2> reference_methods(const ModelDescription& model, const std::string& method) {
+  // Radau and Lobatto methods are carried out by the same code, as are all that are diagonally implicit.
+  const auto kin = [](const std::string& name) -> std::string {
+    const auto known =
+        std::find_if(methods().begin(), methods().end(), [&](const auto& candidate) { return candidate.name == name; });
+    const std::string family = known != methods().end() ? known->family : "";
+    if (family == "Lobatto IIIC") return "Radau IIA";
+    return family == "SDIRK" || family == "embedded SDIRK" ? "ESDIRK" : family;
+  };
+  if (model.highest_index() >= 2) {
+    // Diagonally implicit methods lose too much of their order for a tight tolerance, and BDF of its accuracy. Lobatto
+    // methods have another estimate and another damping than Radau methods.
+    if (method.starts_with("lobatto")) return {"radau9", "radau13"};
+    if (kin(method) != "Radau IIA") return {"radau9", "lobatto6"};
+    return {"lobatto6", method == "radau9" ? "radau13" : "radau9"};
+  }
+  std::vector<std::string> candidates = {"radau9"};
+  if (model.form >= Form::mass_matrix) candidates.emplace_back("rodas5p");
+  candidates.emplace_back("esdirk54");
+  candidates.emplace_back("bdf");
+  std::erase_if(candidates, [&](const std::string& candidate) { return kin(candidate) == kin(method); });
+  return {candidates[0], candidates[1]};
+}
+
+std::string method_table() {
+  const auto cell = [](const MethodLimits& limits, int index) -> std::string {
+    switch (suitability(limits, index)) {
+      case Suitability::suits:
+        return "yes";
+      case Suitability::reduced:
+        return fmt::format("warns: order {}", limits.order_of_index(index));
+      case Suitability::refused:
+        break;
+    }
+    return "no";
+  };
+  std::string table = "| method | order | equations | index 2 | index 3 |\n|---|---|---|---|---|\n";
+  for (const MethodLimits& limits : method_limits) {
+    const char* equations = !limits.algebraic                    ? "without algebraic variables"
+                            : limits.form == Form::semi_explicit ? "`y' = f(t, y, z), 0 = g(t, y, z)`"
+                            : limits.form == Form::mass_matrix   ? "`M y' = f(t, y)`"
+                                                                 : "all";
+    table += fmt::format("| `{}` | {} | {} | {} | {} |\n", limits.name, limits.order, equations, cell(limits, 2),
+                         cell(limits, 3));
+  }
+  return table;
 }
 
 }  // namespace manyfold

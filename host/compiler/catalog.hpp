@@ -1,5 +1,6 @@
 #pragma once
 // The built-in models and methods.
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,5 +28,16 @@ const std::vector<std::string>& lockstep_methods();
 
 /// The names that `method` may have in sweep files and on the command line: all methods and `auto`.
 const std::vector<std::string>& method_names();
+
+/// Whether `method` can integrate the model: returns what the user should be warned of, or an empty text. Throws
+/// UsageError, with the method to take instead, if the form or the index rule it out.
+std::string check_method(const ModelDescription& model, const std::string& method);
+
+/// Two methods to verify solutions of `method` with, the better one first: of families that share as little with it and
+/// with one another as there is for the form and the index of the model.
+std::array<std::string, 2> reference_methods(const ModelDescription& model, const std::string& method);
+
+/// The table of docs/choosing.md: what each method takes.
+std::string method_table();
 
 }  // namespace manyfold

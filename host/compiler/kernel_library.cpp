@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <manyfold/error.hpp>
 
@@ -68,7 +69,7 @@ ModelSource find_model(const std::string& model) {
   const fs::path path(model);
   if (path.extension() == ".hpp") {
     if (!fs::is_regular_file(path)) throw UsageError(fmt::format("model file '{}' does not exist", model));
-    return {fs::absolute(path), false};
+    return {fs::canonical(path), false};
   }
   if (path.extension() == ".mo") {
     throw UsageError(
@@ -109,16 +110,20 @@ void check_jacobian_choices(const KernelRequest& request, const std::string& fam
   }
 }
 
-KernelMethod find_method(const KernelRequest& request) {
-  if (request.method == "auto") {
+/// `automatic`: what "auto" stands for, if that is known.
+KernelMethod find_method(const KernelRequest& request, const std::optional<AutomaticMethods>& automatic) {
+  std::string name = request.method;
+  if (name == "auto") {
     check_jacobian_choices(request, "");
-    if (request.rtol >= 1e-4) return {"auto_loose", "AutoLoose"};
-    if (request.rtol >= 1e-6) return {"auto_medium", "AutoMedium"};
-    return {"auto_tight", "AutoTight"};
+    if (!automatic) {
+      static const AutomaticMethods templates = {"AutoLoose", "AutoMedium", "AutoTight"};
+      return {"auto", templates.at(request.rtol)};
+    }
+    name = automatic->at(request.rtol);
   }
   for (const MethodDescription& method : methods()) {
-    if (method.name != request.method) continue;
-    check_jacobian_choices(request, method.family);
+    if (method.name != name) continue;
+    if (request.method != "auto") check_jacobian_choices(request, method.family);
     return {method.name, method.template_name};
   }
   throw UsageError(fmt::format("unknown method '{}'{}", request.method, did_you_mean(request.method, method_names())));
@@ -276,9 +281,15 @@ void check_structural_value(const std::string& model, const StructuralParameter&
   }
 }
 
+/// The text that is compiled for a kernel.
+struct KernelUnit {
+  std::string text;
+  std::string content;  ///< the same wherever the model's file lies, for the key in the cache
+};
+
 /// The translation unit of a kernel: the model, the library's part and its entry point.
-std::string kernel_unit(const KernelRequest& request, const ModelSource& source, const std::string& header,
-                        const std::string& entry_point) {
+KernelUnit kernel_unit(const KernelRequest& request, const ModelSource& source, const std::string& header,
+                       const std::string& entry_point) {
   if (read_file(source.file).find("MANYFOLD_MODEL") == std::string::npos) {
     throw UsageError(fmt::format(
         "{}: error: the file does not say which struct is the model: end it with MANYFOLD_MODEL(YourStruct);",
@@ -295,28 +306,76 @@ std::string kernel_unit(const KernelRequest& request, const ModelSource& source,
   choose("MANYFOLD_JACOBIAN_REUSE", request.jacobian_reuse, jacobian_reuses);
   if (request.projection) choices += "#define MANYFOLD_PROJECTED\n";
   if (!request.given.empty()) choices += fmt::format("#define MANYFOLD_GIVEN {}\n", fmt::join(request.given, ", "));
-  return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n", choices,
-                     source.file.string(), header, entry_point);
+  const auto unit = [&](const std::string& model) {
+    return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n", choices, model, header,
+                       entry_point);
+  };
+  return {unit(source.file.string()), unit("")};
 }
+
+/// What "auto" stands for is known of built-in models, and of others once one of their kernels has been loaded: a file
+/// beside the kernels keeps it.
+class AutomaticMethodsFile {
+ public:
+  AutomaticMethodsFile(const KernelRequest& request, const ModelSource& source)
+      : builtin_(source.builtin), model_(request.model), mixed_(request.precision == "mixed") {
+    if (builtin_) return;
+    const std::string key = cache_key(kernel_unit(request, source, "", request.precision).content, source.file, "", "");
+    path_ = kernel_cache() / fmt::format("{}-auto-{}.txt", source.file.stem().string(), key);
+  }
+
+  std::optional<AutomaticMethods> read() const {
+    if (builtin_) {
+      const auto& models = builtin_models();
+      return of(*std::find_if(models.begin(), models.end(), [&](const auto& model) { return model.name == model_; }));
+    }
+    std::ifstream stream(path_);
+    AutomaticMethods names;
+    if (!(stream >> names.loose >> names.medium >> names.tight)) return std::nullopt;
+    return names;
+  }
+
+  /// Without it the next "auto" compiles again, which is all that a failure to write costs.
+  void write(const ModelDescription& model) const {
+    std::error_code error;
+    if (builtin_ || fs::exists(path_, error)) return;
+    const fs::path own = fmt::format("{}.{}", path_.string(), getpid());
+    const AutomaticMethods& names = of(model);
+    std::ofstream(own) << fmt::format("{}\n{}\n{}\n", names.loose, names.medium, names.tight);
+    fs::rename(own, path_, error);
+  }
+
+ private:
+  const AutomaticMethods& of(const ModelDescription& model) const {
+    return mixed_ ? model.automatic_mixed : model.automatic;
+  }
+
+  bool builtin_;
+  std::string model_;
+  bool mixed_;
+  fs::path path_;
+};
 
 }  // namespace
 
 DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape,
                            const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  const KernelMethod method = find_method(request);
+  const KernelMethod method = find_method(request, AutomaticMethodsFile(request, source).read());
   DeviceSource result;
   result.tier = shape.tier;
   const int block = shape.block > 0 ? shape.block : most_threads_of_block;
-  result.text = shape.tier == Tier::lockstep
-                    ? kernel_unit(request, source, "kernels/cuda/lockstep_kernel.hpp",
-                                  fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, {}, {})", method.template_name,
-                                              request.precision, block))
-                    : kernel_unit(request, source, "kernels/cuda/kernel.hpp",
-                                  fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name,
-                                              request.precision, block, shape.block > 0, shape.tile));
+  const KernelUnit unit =
+      shape.tier == Tier::lockstep
+          ? kernel_unit(
+                request, source, "kernels/cuda/lockstep_kernel.hpp",
+                fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, {}, {})", method.template_name, request.precision, block))
+          : kernel_unit(request, source, "kernels/cuda/kernel.hpp",
+                        fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name,
+                                    request.precision, block, shape.block > 0, shape.tile));
+  result.text = unit.text;
   result.stem = fmt::format("{}-{}-{}", source.file.stem().string(), method.name, request.precision);
-  result.key = cache_key(result.text, source.file, "", "");
+  result.key = cache_key(unit.content, source.file, "", "");
   result.include_paths = {header_root() / "include", header_root()};
   result.cache = kernel_cache();
   result.announce = announce;
@@ -388,7 +447,8 @@ fs::path kernel_compiler() {
 
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  const KernelMethod method = find_method(request);
+  const AutomaticMethodsFile automatic(request, source);
+  const KernelMethod method = find_method(request, automatic.read());
   const std::string instruction_set =
       request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
   const std::string flags =
@@ -399,6 +459,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     const auto model =
         std::find_if(models.begin(), models.end(), [&](const auto& m) { return m.name == request.model; });
     if (request.structural_value) check_structural_value(request.model, model->structural, *request.structural_value);
+    check_method(*model, method.name);
     if (request.projection && model->constraints == 0) {
       throw UsageError(
           fmt::format("projection: model '{}' has nothing to project on: it needs constraints of index 2 or 3, or "
@@ -418,22 +479,28 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     }
   }
 
-  const std::string unit =
+  const KernelUnit unit =
       kernel_unit(request, source, "kernels/kernel.hpp", fmt::format("MANYFOLD_KERNEL({})", method.template_name));
   const fs::path compiler = kernel_compiler();
   if (compiler.empty()) {
     throw UsageError(
         "no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
   }
-  const std::string key = cache_key(unit, source.file, flags, compiler);
   const fs::path cache = kernel_cache();
-  const std::string stem =
-      fmt::format("{}-{}-{}-{}-{}", source.file.stem().string(), method.name, request.precision, instruction_set, key);
-  const fs::path library = cache / (stem + ".so");
-  if (auto loaded = open_library(library, "cache")) {
+  const auto stem_of = [&](const KernelMethod& of, const KernelUnit& unit_of) {
+    return fmt::format("{}-{}-{}-{}-{}", source.file.stem().string(), of.name, request.precision, instruction_set,
+                       cache_key(unit_of.content, source.file, flags, compiler));
+  };
+  const auto checked = [&](const LoadedKernel& loaded) {
     if (request.structural_value)
-      check_structural_value(request.model, loaded->model.structural, *request.structural_value);
-    return *loaded;
+      check_structural_value(request.model, loaded.model.structural, *request.structural_value);
+    check_method(loaded.model, loaded.kernel->method);
+    return loaded;
+  };
+  const std::string stem = stem_of(method, unit);
+  if (auto loaded = open_library(cache / (stem + ".so"), "cache")) {
+    automatic.write(loaded->model);
+    return checked(*loaded);
   }
 
   std::error_code error;
@@ -449,7 +516,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const fs::path unit_file = cache / (own + ".cpp");
   const fs::path object = cache / (own + ".so");
   const fs::path log = cache / (own + ".log");
-  std::ofstream(unit_file) << unit;
+  std::ofstream(unit_file) << unit.text;
   std::vector<std::string> arguments = {compiler.string()};
   for (const std::string& flag : words(flags)) arguments.push_back(flag);
   const fs::path root = header_root();
@@ -466,19 +533,28 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
                                  relevant_errors(result.output, source.file), request.model));
   }
-  fs::rename(object, library, error);
-  if (error)
-    throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", cache.string(), error.message()));
-  auto loaded = open_library(library, "compiled");
+  auto loaded = open_library(object, "compiled");
   if (!loaded) {
     const char* reason = dlerror();
-    throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", library.string(),
-                                         reason != nullptr ? reason : "it does not fit this version"));
+    const std::string message = reason != nullptr ? reason : "it does not fit this version";
+    fs::remove(object, error);
+    throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", object.string(), message));
   }
+  // What "auto" stood for until now is known from here on: it is kept as the method that it is.
+  std::string final_stem = stem;
+  if (request.method == "auto" && method.name != loaded->kernel->method) {
+    KernelRequest concrete = request;
+    concrete.method = loaded->kernel->method;
+    const KernelMethod found = find_method(concrete, std::nullopt);
+    final_stem = stem_of(found, kernel_unit(concrete, source, "kernels/kernel.hpp",
+                                            fmt::format("MANYFOLD_KERNEL({})", found.template_name)));
+  }
+  fs::rename(object, cache / (final_stem + ".so"), error);
+  if (error)
+    throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", cache.string(), error.message()));
+  automatic.write(loaded->model);
   loaded->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (request.structural_value)
-    check_structural_value(request.model, loaded->model.structural, *request.structural_value);
-  return *loaded;
+  return checked(*loaded);
 }
 
 }  // namespace manyfold

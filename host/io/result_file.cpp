@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -70,9 +71,18 @@ std::filesystem::path with_suffix(std::filesystem::path path, std::string_view s
   return path;
 }
 
-std::string one_word(std::string name) {
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
+// As CF-1.8 wants the words of flag_meanings.
+std::string one_word(const std::string& name) {
+  std::string word;
+  for (const char c : name) {
+    if (c == ' ') {
+      word += '_';
+    } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+               std::string_view("_-.+@").find(c) != std::string_view::npos) {
+      word += c;
+    }
+  }
+  return word;
 }
 
 // Asks the operating system first: its reason is better than netCDF's.
@@ -137,6 +147,32 @@ class ResultFile::Writer {
       failed_ = true;
       throw;
     }
+  }
+
+  void write_verification(const Verification& verification) {
+    silence_hdf5_in_this_thread();
+    const VerificationPlan& plan = settings_.verification.value();
+    if (verification.instances.size() != plan.instances.size()) {
+      throw UsageError(fmt::format("a verification has {} instances, but the result file {}",
+                                   verification.instances.size(), plan.instances.size()));
+    }
+    std::vector<short> variables(saved_);
+    std::iota(variables.begin(), variables.end(), short{0});
+    std::vector<long long> instances(plan.instances.begin(), plan.instances.end());
+    std::vector<signed char> verdicts;
+    std::vector<double> errors;
+    std::vector<double> doubts;
+    for (const VerifiedInstance& instance : verification.instances) {
+      verdicts.push_back(static_cast<signed char>(instance.verdict));
+      errors.insert(errors.end(), instance.error.begin(), instance.error.end());
+      doubts.insert(doubts.end(), instance.doubt.begin(), instance.doubt.end());
+    }
+    check(nc_put_var_short(file_, verify_variable_, variables.data()), "written");
+    check(nc_put_var_longlong(file_, verify_instance_, instances.data()), "written");
+    check(nc_put_var_schar(file_, verify_verdict_, verdicts.data()), "written");
+    check(nc_put_var_double(file_, verify_error_, errors.data()), "written");
+    check(nc_put_var_double(file_, verify_doubt_, doubts.data()), "written");
+    put_text(NC_GLOBAL, "verify_result", std::string(verdict_name(verification.verdict)));
   }
 
   void finish(bool interrupted) {
@@ -308,6 +344,7 @@ class ResultFile::Writer {
     }
     define_outcomes(per_instance);
     if (!model.events.empty()) define_events();
+    if (settings_.verification) define_verification();
     check(nc_enddef(file_), "defined");
   }
 
@@ -395,12 +432,14 @@ class ResultFile::Writer {
     residual_norm_ = define_variable("residual_norm", NC_DOUBLE, per_instance, "",
                                      "largest residual at inconsistent initial conditions, else 0");
     worst_equation_ = define_variable("worst_equation", NC_SHORT, per_instance, "",
-                                      "equation of the largest residual at inconsistent initial conditions, else -1");
+                                      "equation, counted from 1, of the largest residual at inconsistent initial "
+                                      "conditions, else -1");
     std::vector<short> equations;
     std::string names;
-    for (const std::string& name : settings_.model.equations) {
-      names += fmt::format("{}{}", equations.empty() ? "" : " ", one_word(name));
-      equations.push_back(static_cast<short>(equations.size()));
+    for (std::size_t i = 0; i < settings_.model.variables.size(); ++i) {
+      names += fmt::format("{}{}", equations.empty() ? "" : " ",
+                           one_word(settings_.model.equation_label(static_cast<int>(i))));
+      equations.push_back(static_cast<short>(i + 1));
     }
     check(nc_put_att_short(file_, worst_equation_, "flag_values", NC_SHORT, equations.size(), equations.data()),
           "written");
@@ -482,6 +521,47 @@ class ResultFile::Writer {
     known_.assign(model.events.size() * times_, 0);
   }
 
+  void define_verification() {
+    const VerificationPlan& plan = *settings_.verification;
+    int sample = -1;
+    int variable = -1;
+    check(nc_def_dim(file_, "verify_sample", plan.instances.size(), &sample), "defined");
+    check(nc_def_dim(file_, "verify_variable", saved_, &variable), "defined");
+    verify_variable_ = define_variable("verify_variable", NC_SHORT, {variable}, "", "variables that are verified");
+    std::vector<short> values;
+    std::string meanings;
+    for (const int index : settings_.saved) {
+      meanings += fmt::format("{}{}", values.empty() ? "" : " ",
+                              one_word(settings_.model.variables[static_cast<std::size_t>(index)].name));
+      values.push_back(static_cast<short>(values.size()));
+    }
+    check(nc_put_att_short(file_, verify_variable_, "flag_values", NC_SHORT, values.size(), values.data()), "written");
+    put_text(verify_variable_, "flag_meanings", meanings);
+    verify_instance_ = define_variable("verify_instance", NC_INT64, {sample}, "1", "instance that was verified");
+    verify_verdict_ = define_variable("verify_verdict", NC_BYTE, {sample}, "", "whether its solution is accurate");
+    signed char flags[verdict_names.size()];
+    std::string names;
+    for (std::size_t k = 0; k < verdict_names.size(); ++k) {
+      flags[k] = static_cast<signed char>(k);
+      names += fmt::format("{}{}", k == 0 ? "" : " ", verdict_names[k]);
+    }
+    check(nc_put_att_schar(file_, verify_verdict_, "flag_values", NC_BYTE, verdict_names.size(), flags), "written");
+    put_text(verify_verdict_, "flag_meanings", names);
+    verify_error_ = define_variable("verify_error", NC_DOUBLE, {sample, variable}, "1",
+                                    "largest error over the output times, in units of atol + rtol |y|");
+    verify_doubt_ = define_variable("verify_doubt", NC_DOUBLE, {sample, variable}, "1",
+                                    "largest difference of the two references, in the same units");
+    put_text(NC_GLOBAL, "verify_method", plan.references[0]);
+    put_text(NC_GLOBAL, "verify_second_method", plan.references[1]);
+    const auto put_number = [&](const char* name, double value) {
+      check(nc_put_att_double(file_, NC_GLOBAL, name, NC_DOUBLE, 1, &value), "written");
+    };
+    put_number("verify_rtol", plan.rtol);
+    put_number("verify_limit", verification_limit);
+    put_number("verify_share", plan.share);
+    put_text(NC_GLOBAL, "verify_result", "not finished");
+  }
+
   void prepare_statistics() {
     if (settings_.statistics.empty()) return;
     statistics_.emplace(times_ * saved_);
@@ -531,7 +611,10 @@ class ResultFile::Writer {
     write_column(chunk, t_reached_, [&](std::size_t i) { return chunk.outcomes[i].t_reached; });
     write_column(chunk, residual_norm_, [&](std::size_t i) { return chunk.outcomes[i].residual_norm; });
     std::vector<short> equations(count);
-    for (std::size_t i = 0; i < count; ++i) equations[i] = static_cast<short>(chunk.outcomes[i].worst_equation);
+    for (std::size_t i = 0; i < count; ++i) {
+      const int equation = chunk.outcomes[i].worst_equation;
+      equations[i] = static_cast<short>(equation < 0 ? -1 : equation + 1);
+    }
     check(nc_put_vara_short(file_, worst_equation_, &start, &count, equations.data()), "written");
     std::vector<long long> numbers(count);
     for (std::size_t c = 0; c < counters_.size(); ++c) {
@@ -737,6 +820,11 @@ class ResultFile::Writer {
   int t_reached_ = -1;
   int residual_norm_ = -1;
   int worst_equation_ = -1;
+  int verify_variable_ = -1;
+  int verify_instance_ = -1;
+  int verify_verdict_ = -1;
+  int verify_error_ = -1;
+  int verify_doubt_ = -1;
   int t_begin_ = -1;
   int t_end_ = -1;
   int event_dimension_ = -1;
@@ -777,6 +865,10 @@ ResultFile::~ResultFile() = default;
 
 void ResultFile::write(const Chunk& chunk) {
   writer_->write(chunk);
+}
+
+void ResultFile::write_verification(const Verification& verification) {
+  writer_->write_verification(verification);
 }
 
 void ResultFile::finish(bool interrupted) {

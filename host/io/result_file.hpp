@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,19 @@
 #include <manyfold/options.hpp>
 #include <manyfold/result.hpp>
 
+#include "host/engine/verification.hpp"
 #include "host/io/output_times.hpp"
 #include "host/io/statistics.hpp"
 
 namespace manyfold {
+
+/// The instances whose accuracy is verified, and against what.
+struct VerificationPlan {
+  std::vector<std::int64_t> instances;    ///< ascending
+  std::array<std::string, 2> references;  ///< methods
+  double rtol = 0.0;                      ///< of the references
+  double share = 0.0;                     ///< that was asked for
+};
 
 struct ResultFileSettings {
   std::filesystem::path path;  ///< the final name; written as `<path>.partial` until finished
@@ -36,6 +46,7 @@ struct ResultFileSettings {
   std::string backend;  ///< the one that was chosen, not "auto"
   std::string tier;
   std::string history;  ///< for instance the command line
+  std::optional<VerificationPlan> verification;
 };
 
 /// Writes chunks to disk with memory that does not grow with the number of instances (quantiles: one column at a time).
@@ -51,6 +62,9 @@ class ResultFile : public ResultSink {
 
   /// Each instance at most once; throws UsageError for arrays of the wrong size and instances outside the ensemble.
   void write(const Chunk& chunk) override;
+
+  /// Writes what was found of the instances of `ResultFileSettings::verification`, in their order.
+  void write_verification(const Verification& verification);
 
   /// Writes the statistics, closes, and renames to the final name. `interrupted`: instances never written have status
   /// `cancelled`, and the attributes `interrupted` and `instances_finished` say so.

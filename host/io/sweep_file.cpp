@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include <manyfold/tolerances.hpp>
+
 #include "host/io/initial_conditions.hpp"
 #include "host/io/nearest_name.hpp"
 
@@ -261,7 +263,7 @@ class Reader {
     check_keys(table, "[solver]",
                {"method", "rtol", "atol", "backend", "precision", "tier", "threads", "max_steps", "first_step",
                 "max_step", "device_memory", "device_tile", "device_block", "event_log", "initial_conditions",
-                "jacobian", "jacobian_reuse", "projection"});
+                "jacobian", "jacobian_reuse", "projection", "verify"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -271,12 +273,24 @@ class Reader {
     read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
     read_name(table, "tier", "tier", {"auto", "fused", "lockstep"}, options.tier);
     if (const toml::node* node = table.get("rtol")) {
-      const auto value = number_where(
-          *node, "rtol", [](double x) { return x > 0.0 && x < 1.0; }, "greater than 0 and less than 1");
-      options.rtol = value.value_or(options.rtol);
+      if (const auto value = number(*node, "rtol")) {
+        const std::string problem = rtol_problem(*value, options.precision);
+        if (problem.empty()) {
+          options.rtol = *value;
+        } else {
+          problems_.add(position_of(*node), "rtol " + problem);
+        }
+      }
     }
     if (const toml::node* node = table.get("atol")) read_atol(*node);
     if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);
+    if (const toml::node* node = table.get("verify")) {
+      sweep_.verify_position = position_of(*node);
+      sweep_.verify = number_where(
+                          *node, "verify", [](double x) { return x >= 0.0 && x <= 1.0; },
+                          "the share of the instances to verify, from 0 to 1")
+                          .value_or(0.0);
+    }
     if (const toml::node* node = table.get("threads")) {
       options.threads = static_cast<int>(integer(*node, "threads", 0, 65536).value_or(0));
     }

@@ -56,6 +56,8 @@ struct Sweep {
   SolverOptions options;  ///< atol: one value, that of variables not in `atol`
   std::vector<PlacedTolerance> atol;
   SourcePosition initial_conditions_position;
+  double verify = 0.0;  ///< share of the instances whose accuracy is verified
+  SourcePosition verify_position;
 
   SamplerSettings sampling;  ///< sampler may also be "table"; instances 0: not given
   SourcePosition instances_position;

@@ -1,7 +1,10 @@
 #pragma once
 // What a model says of itself at run time: names, units, defaults. Host side only.
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include <manyfold/method_limits.hpp>
 
 namespace manyfold {
 
@@ -37,21 +40,33 @@ struct StructuralParameter {
   int maximum = 0;
 };
 
+/// The methods that "auto" stands for.
+struct AutomaticMethods {
+  std::string loose;   ///< for rtol from 1e-4 up
+  std::string medium;  ///< from 1e-6 up
+  std::string tight;
+
+  const std::string& at(double rtol) const { return rtol >= 1e-4 ? loose : rtol >= 1e-6 ? medium : tight; }
+};
+
 struct ModelDescription {
   std::string name;
   std::string description;
+  Form form = Form::residual;
   std::string time_unit = "s";
   std::vector<VariableDescription> variables;
   /// Derivatives that are given at the start, by the name of der(variable). An instance starts from as many numbers
   /// after those of the variables.
   std::vector<VariableDescription> given_derivatives;
-  std::vector<std::string> equations;  ///< names for messages, one per variable
+  std::vector<std::string> equations;  ///< names for messages, one per variable; empty where the model gives none
   std::vector<ParameterDescription> parameters;
   std::vector<EventDescription> events;
   std::vector<VariableDescription> discrete;  ///< numbers that change at events only
   int constraints = 0;                        ///< that projection can keep: those of higher index, invariants
   StructuralParameter structural;
-  double t_begin = 0.0;  ///< default time span
+  AutomaticMethods automatic;        ///< in precision float64 and float32
+  AutomaticMethods automatic_mixed;  ///< in precision mixed
+  double t_begin = 0.0;              ///< default time span
   double t_end = 1.0;
 
   /// The numbers that an instance starts from, in their order: values of all variables, then given derivatives.
@@ -59,6 +74,26 @@ struct ModelDescription {
     std::vector<VariableDescription> all = variables;
     all.insert(all.end(), given_derivatives.begin(), given_derivatives.end());
     return all;
+  }
+
+  int highest_index() const {
+    int highest = 1;
+    for (const VariableDescription& variable : variables) highest = std::max(highest, variable.index);
+    return highest;
+  }
+
+  bool has_algebraic_variables() const {
+    return std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable.algebraic; });
+  }
+
+  /// Equation number `i`, counted from 0, as messages call it: counted from 1, and by its name or its variable.
+  std::string equation_label(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    const std::string number = "equation " + std::to_string(i + 1);
+    if (at < equations.size() && !equations[at].empty()) return number + " (\"" + equations[at] + "\")";
+    // Only in M y' = f(t, y) has every equation its variable.
+    if (form == Form::residual || at >= variables.size()) return number;
+    return number + " (of variable \"" + variables[at].name + "\")";
   }
 };
 

@@ -16,8 +16,10 @@
 #include <vector>
 
 #include <manyfold/error.hpp>
+#include <manyfold/method_limits.hpp>
 #include <manyfold/options.hpp>
 #include <manyfold/result.hpp>
+#include <manyfold/tolerances.hpp>
 
 #include "host/engine/ensemble_run.hpp"
 #include "kernels/kernel.hpp"
@@ -42,9 +44,20 @@ struct EnsembleResult {
   }
 };
 
+/// Whether a method converges for the index of a model. Methods that the table does not have are the user's own.
+template <class Method>
+constexpr bool converges() {
+  const MethodLimits* limits = limits_of(Method::Tableau::name);
+  return limits == nullptr || suitability(*limits, Method::System::highest_index()) != Suitability::refused;
+}
+
 /// With ProjectedSystem as `Wrap`, every step is projected on the constraints and invariants of the model.
 template <Model Equations, template <class, class> class Method = Radau5, template <class> class Wrap = KernelSystem>
 class Ensemble {
+  static_assert(converges<Method<Wrap<System<Equations>>, KernelLane>>(),
+                "manyfold: this method does not converge for models of this index: take Radau5 for index 2 and Radau9 "
+                "for index 3; docs/choosing.md has the table");
+
  public:
   /// `instances` > 0 instances with the model's default parameters, initial values and time span.
   explicit Ensemble(std::int64_t instances) : instances_(instances) {
@@ -84,11 +97,12 @@ class Ensemble {
   }
 
   /// Integrates all instances and saves all variables at `times` (in the order of integration; empty: at the end).
-  /// Throws UsageError for tolerances that are not positive or of the wrong number, and for `projection` in an ensemble
+  /// Throws UsageError for tolerances that are out of range or of the wrong number, and for `projection` in an ensemble
   /// that is not compiled for it.
   EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
-    if (!(options.rtol > 0.0)) {
-      throw UsageError("Ensemble: rtol is " + std::to_string(options.rtol) + ", needs to be positive");
+    const bool single = epsilon<KernelLane> > 1e-10;
+    if (const std::string problem = rtol_problem(options.rtol, single ? "float32" : "float64"); !problem.empty()) {
+      throw UsageError("Ensemble: rtol " + problem);
     }
     if (options.projection && !projects<Wrap<System<Equations>>>()) {
       throw UsageError(
@@ -104,6 +118,11 @@ class Ensemble {
     if (options.atol.size() != model_.variables.size()) {
       throw UsageError("Ensemble: atol has " + std::to_string(options.atol.size()) + " values, needs one or " +
                        std::to_string(model_.variables.size()));
+    }
+    for (std::size_t i = 0; i < options.atol.size(); ++i) {
+      if (const std::string problem = atol_problem(options.atol[i]); !problem.empty()) {
+        throw UsageError("Ensemble: atol of " + model_.variables[i].name + " " + problem);
+      }
     }
     if (times.empty()) times.push_back(t_end_);
     EnsembleResult result;

@@ -9,7 +9,7 @@ namespace manyfold {
 
 struct SolverOptions {
   std::string method = "radau5";      ///< a name that `manyfold info` lists
-  double rtol = 1e-6;                 ///< relative tolerance, > 0
+  double rtol = 1e-6;                 ///< relative tolerance, at least ten times the rounding error
   std::vector<double> atol = {1e-9};  ///< absolute tolerance: one for all variables, or one each; >= 0
   /// What is given at the start: variables and derivatives, der(variable), as many as there are differential variables;
   /// or "steady_state" alone. Empty: what the model says, else the values of its differential variables.

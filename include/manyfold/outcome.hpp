@@ -16,7 +16,7 @@ struct InstanceOutcome {
   Status status = Status::cancelled;
   double t_reached = 0.0;
   double residual_norm = 0.0;  ///< max-norm of F for `inconsistent_initial_conditions`, else 0
-  int worst_equation = -1;     ///< number of the equation that residual_norm belongs to; -1: none
+  int worst_equation = -1;     ///< index of the equation that residual_norm belongs to; -1: none
   int last_event = -1;         ///< index of the event that occurred last; -1: none
   Counters counters;
 };

@@ -95,6 +95,36 @@ class BasicPack {
   Register value_;
 };
 
+/// Counts of the lanes of single precision, whose numbers end at 2^24.
+template <class Architecture>
+class CountPack {
+ public:
+  using Register = xsimd::batch<int, Architecture>;
+  using Number = BasicPack<float, Architecture>;
+
+  CountPack() = default;
+  MANYFOLD_INLINE CountPack(int value) : value_(value) {}
+  MANYFOLD_INLINE explicit CountPack(Register value) : value_(value) {}
+  MANYFOLD_INLINE explicit CountPack(Number numbers) : value_(xsimd::to_int(numbers.value())) {}
+  MANYFOLD_INLINE explicit operator Number() const { return Number(xsimd::to_float(value_)); }
+
+  friend MANYFOLD_INLINE CountPack operator+(CountPack a, CountPack b) { return CountPack(a.value_ + b.value_); }
+  MANYFOLD_INLINE CountPack& operator+=(CountPack other) { return *this = *this + other; }
+
+ private:
+  Register value_;
+};
+
+/// The counts of a pack: of double precision they are numbers like the others.
+template <class Element, class Architecture>
+struct CountsOf {
+  using type = BasicPack<Element, Architecture>;
+};
+template <class Architecture>
+struct CountsOf<float, Architecture> {
+  using type = CountPack<Architecture>;
+};
+
 using Pack = BasicPack<double, PackArchitecture>;
 using PackMask = Pack::Mask;
 /// Of single precision: twice as many lanes.
@@ -113,6 +143,10 @@ template <>
 struct MayAlias<float> {
   using type = float __attribute__((may_alias));
 };
+template <>
+struct MayAlias<int> {
+  using type = int __attribute__((may_alias));
+};
 
 template <class Element, class Architecture>
 struct LaneTraits<BasicPack<Element, Architecture>> {
@@ -124,7 +158,7 @@ struct LaneTraits<BasicPack<Element, Architecture>> {
   using Double = Pack;
   static constexpr double epsilon = is_same<Element, double> ? 2.220446049250313e-16 : 1.1920929e-7;
   using Mask = typename Real::Mask;
-  using Count = Real;
+  using Count = typename CountsOf<Element, Architecture>::type;
   static constexpr int width = Real::width;
   // Memory is the portable way to one element; the compiler turns it into an insert or extract where it pays.
   static MANYFOLD_INLINE double get(const Real& pack, int lane) {
@@ -132,6 +166,12 @@ struct LaneTraits<BasicPack<Element, Architecture>> {
   }
   static MANYFOLD_INLINE void set(Real& pack, int lane, double to) {
     reinterpret_cast<Alias*>(&pack)[lane] = static_cast<Element>(to);
+  }
+  static MANYFOLD_INLINE double get(const CountPack<Architecture>& counts, int lane) {
+    return reinterpret_cast<const MayAlias<int>::type*>(&counts)[lane];
+  }
+  static MANYFOLD_INLINE void set(CountPack<Architecture>& counts, int lane, double to) {
+    reinterpret_cast<MayAlias<int>::type*>(&counts)[lane] = static_cast<int>(to);
   }
   static MANYFOLD_INLINE bool test(const Mask& mask, int lane) {
     return get(select(mask, Real(1.0), Real(0.0)), lane) != 0.0;

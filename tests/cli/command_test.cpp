@@ -93,6 +93,13 @@ TEST_F(Command, ListAndDescribeShowTheBuiltInModels) {
   EXPECT_EQ(robertson["variables"][2]["name"], "y3");
   EXPECT_TRUE(robertson["variables"][2]["algebraic"]);
   EXPECT_EQ(robertson["parameters"][1]["value"], 1e4);
+  EXPECT_EQ(robertson["form"], "semi_explicit");
+  const auto pendulum = json::parse(call("describe pendulum_index3 --json").out);
+  EXPECT_EQ(pendulum["index"], 3);
+  EXPECT_EQ(pendulum["methods"]["auto"], (json{"radau9", "radau9", "radau9"}));
+  const auto refused = pendulum["methods"]["refused"].get<std::vector<std::string>>();
+  EXPECT_NE(std::find(refused.begin(), refused.end(), "bdf"), refused.end());
+  EXPECT_NE(call("describe pendulum_index3").out.find("refused: "), std::string::npos);
 }
 
 TEST_F(Command, InfoListsMethodsWithOrderAndFamily) {
@@ -100,6 +107,7 @@ TEST_F(Command, InfoListsMethodsWithOrderAndFamily) {
   ASSERT_GE(info["methods"].size(), 2U);
   EXPECT_EQ(info["methods"][0]["name"], "radau5");
   EXPECT_EQ(info["methods"][0]["order"], 5);
+  EXPECT_EQ(info["methods"][0]["order_of_index_3"], 4);
   EXPECT_GE(info["lanes"], 1);
 }
 
@@ -309,6 +317,67 @@ TEST_F(Command, AnUnknownDistributionIsMisuse) {
 }
 TEST_F(Command, WrongTypesAreMisuse) {
   expect_misuse("run " + sweep("robertson", "k1 = \"fast\"").string(), {"sweep.toml:", "k1"});
+}
+TEST_F(Command, AMethodThatDoesNotConvergeForTheIndexIsRefused) {
+  expect_misuse("solve pendulum_index3 --method esdirk54",
+                {"'esdirk54' does not converge for index 3", "take 'radau9'"});
+  expect_misuse("run " + sweep("pendulum_index3", "", "method = \"bdf\"").string(), {"'bdf'", "index 3", "radau9"});
+}
+TEST_F(Command, AMethodThatLosesOrderIsWarnedOf) {
+  const Outcome outcome = call("solve cstr --method esdirk54 --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string warning = "manyfold: warning: method 'esdirk54' has order 3 for index 2";
+  const std::size_t place = outcome.err.find(warning);
+  EXPECT_NE(place, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("warning", place + warning.size()), std::string::npos) << "once: " << outcome.err;
+}
+TEST_F(Command, TolerancesBelowRoundingAreMisuse) {
+  expect_misuse("solve robertson --rtol 1e-120", {"--rtol is 1e-120", "at least 2.2e-15"});
+  expect_misuse("solve robertson --rtol 0 --atol 0", {"--rtol is 0"});
+  expect_misuse("solve robertson --rtol nan", {"--rtol"});
+  expect_misuse("solve robertson --atol inf", {"--atol"});
+  expect_misuse("solve robertson --precision float32 --rtol 1e-7",
+                {"--rtol is 1e-07", "'float32' needs at least 1e-05"});
+  const fs::path file = write("tiny.toml", "model = \"robertson\"\n[solver]\nrtol = 1e-16\n");
+  expect_misuse("run " + file.string(), {"tiny.toml:3:8: error: rtol is 1e-16", "at least 2.2e-15"});
+}
+TEST_F(Command, AModelIsCompiledOncePerMethodAndContent) {
+  const fs::path model = write("decay.hpp", decay_model);
+  const std::string own = "MANYFOLD_CACHE=" + (folder_ / "cache").string();
+  const auto compiles = [&](const std::string& arguments) {
+    const Outcome outcome = call("solve " + arguments, own);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.err.find("compiling") != std::string::npos;
+  };
+  EXPECT_TRUE(compiles("decay.hpp"));
+  EXPECT_FALSE(compiles("decay.hpp --rtol 1e-3")) << "the same method";
+  EXPECT_FALSE(compiles("decay.hpp --method " +
+                        json::parse(call("solve decay.hpp --json", own).out)["method"].get<std::string>()));
+  fs::create_directories(folder_ / "below");
+  EXPECT_FALSE(compiles("below/../decay.hpp"));
+  fs::copy_file(model, folder_ / "below" / "decay.hpp");
+  EXPECT_FALSE(compiles("below/decay.hpp")) << "the same content";
+  write("decay.hpp", decay_model + std::string("// changed\n"));
+  EXPECT_TRUE(compiles("decay.hpp"));
+}
+TEST_F(Command, EquationsAreCountedFromOneAndNamed) {
+  // 0 = y^2 + 1 has no solution.
+  write("none.hpp", R"cpp(#include <manyfold/model.hpp>
+                          struct None {
+                            static constexpr const char* name = "none";
+                            static constexpr double t_span[] = {0.0, 1.0};
+                            static constexpr manyfold::Variable variables[] = {{.name = "x"}, {.name = "uC", .initial = 2.0, .algebraic = true}};
+                            static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {
+                              f[0] = -y[0];
+                              f[1] = y[1] * y[1] + 1.0;
+                            }
+                          };
+                          MANYFOLD_MODEL(None);
+  )cpp");
+  const Outcome outcome = call("solve none.hpp --json");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(json::parse(outcome.out)["worst_equation"], "equation 2 (of variable \"uC\")");
+  EXPECT_NE(outcome.err.find("of equation 2 (of variable \"uC\")"), std::string::npos) << outcome.err;
 }
 TEST_F(Command, ANegativeToleranceIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "atol = -1e-9").string(), {"sweep.toml:5:", "atol"});

@@ -188,6 +188,9 @@ TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
     EXPECT_EQ(reader.values("stat_events")[row], static_cast<double>(2 * i));
   }
   EXPECT_FALSE(reader.has("param_area"));
+  // Equations count from 1.
+  EXPECT_EQ(reader.text("flag_meanings", "worst_equation"), "equation_1 equation_2");
+  EXPECT_EQ(reader.numbers("flag_values", "worst_equation"), (std::vector<double>{1.0, 2.0}));
   EXPECT_EQ(reader.text("flag_meanings", "status"),
             "success terminated_by_event max_steps step_too_small newton_failure singular_jacobian nonfinite_residual "
             "inconsistent_initial_conditions event_storm cancelled");

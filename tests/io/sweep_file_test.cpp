@@ -133,7 +133,8 @@ TEST_F(SweepFile, TheSmallestFileTakesDefaults) {
 }
 
 TEST_F(SweepFile, AllProblemsAreReportedInTheOrderOfTheFile) {
-  EXPECT_EQ(complaint(R"toml(model = "robertson"
+  EXPECT_EQ(
+      complaint(R"toml(model = "robertson"
 t_spam = [0.0, 1.0]
 [solver]
 method = "radua5"
@@ -153,24 +154,24 @@ k3 = { distribution = "normal", mean = nan, sgma = 1 }
 times = []
 statistics = ["mena", "quantile(2)"]
 )toml"),
-            "s.toml:2:1: error: unknown key \"t_spam\" in the sweep file; did you mean \"t_span\"?\n"
-            "s.toml:4:10: error: unknown method \"radua5\"; did you mean \"radau5\"?\n"
-            "s.toml:5:8: error: rtol is 1, but must be greater than 0 and less than 1\n"
-            "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
-            "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
-            "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
-            "s.toml:9:14: error: projection is 1, but must be true or false\n"
-            "s.toml:11:13: error: instances is 0, but must be an integer of at least 1\n"
-            "s.toml:12:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
-            "s.toml:14:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
-            "s.toml:15:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
-            "s.toml:16:6: error: parameters.k3 has no key sigma\n"
-            "s.toml:16:40: error: parameters.k3.mean is nan, but must be a finite number\n"
-            "s.toml:16:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
-            "\"sigma\"?\n"
-            "s.toml:18:9: error: times is a list, but must be a list of at least one number\n"
-            "s.toml:19:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
-            "s.toml:19:23: error: statistic \"quantile(2)\" must be quantile(p) with p from 0 to 1");
+      "s.toml:2:1: error: unknown key \"t_spam\" in the sweep file; did you mean \"t_span\"?\n"
+      "s.toml:4:10: error: unknown method \"radua5\"; did you mean \"radau5\"?\n"
+      "s.toml:5:8: error: rtol is 1, but must be at least 2.2e-15, ten times the rounding error, and less than 1\n"
+      "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
+      "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
+      "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
+      "s.toml:9:14: error: projection is 1, but must be true or false\n"
+      "s.toml:11:13: error: instances is 0, but must be an integer of at least 1\n"
+      "s.toml:12:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
+      "s.toml:14:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
+      "s.toml:15:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
+      "s.toml:16:6: error: parameters.k3 has no key sigma\n"
+      "s.toml:16:40: error: parameters.k3.mean is nan, but must be a finite number\n"
+      "s.toml:16:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
+      "\"sigma\"?\n"
+      "s.toml:18:9: error: times is a list, but must be a list of at least one number\n"
+      "s.toml:19:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
+      "s.toml:19:23: error: statistic \"quantile(2)\" must be quantile(p) with p from 0 to 1");
 }
 
 TEST_F(SweepFile, NamesTheModelDoesNotKnowAreReportedTogether) {

@@ -90,6 +90,19 @@ TEST(EnsembleOfCpp, RefusesWhatItCannotUse) {
   EXPECT_THROW(ensemble.set("nothing", 1.0), UsageError);
   EXPECT_THROW(ensemble.set("L", std::vector<double>{1.0, 2.0}), UsageError);
   EXPECT_THROW(ensemble.solve({.rtol = -1.0}), UsageError);
+  EXPECT_THROW(ensemble.solve({.rtol = 1e-120, .atol = {1e-6}}), UsageError);
+  EXPECT_THROW(ensemble.solve({.rtol = 0.0, .atol = {0.0}}), UsageError);
+  EXPECT_THROW(ensemble.solve({.rtol = std::nan("")}), UsageError);
+  EXPECT_THROW(ensemble.solve({.atol = {-1.0}}), UsageError);
+  EXPECT_THROW(ensemble.solve({.atol = {std::numeric_limits<double>::infinity()}}), UsageError);
+  try {
+    ensemble.solve({.rtol = 1e-16});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "Ensemble: rtol is 1e-16, but must be at least 2.2e-15, ten times the rounding error, and less than 1");
+  }
   EXPECT_THROW(ensemble.solve({.atol = {1.0, 2.0}}), UsageError);
 }
 

@@ -1,0 +1,78 @@
+#pragma once
+// Numbers and names on the command line.
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <manyfold/description.hpp>
+#include <manyfold/error.hpp>
+
+#include "host/io/nearest_name.hpp"
+
+namespace manyfold::cli {
+
+inline double number(const std::string& text, const std::string& what) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    throw UsageError(fmt::format("{}: '{}' is not a finite number", what, text));
+  }
+  return value;
+}
+
+/// NAME=VALUE of option `option`.
+inline std::pair<std::string, double> assignment(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UsageError(fmt::format("{} '{}': needs NAME=VALUE", option, text));
+  }
+  return {text.substr(0, equals), number(text.substr(equals + 1), option + " " + text.substr(0, equals))};
+}
+
+template <class Descriptions>
+int index_of(const std::string& name, const Descriptions& descriptions, const std::string& kind,
+             const std::string& model) {
+  std::vector<std::string> names;
+  for (const auto& description : descriptions) names.push_back(description.name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+  }
+  throw UsageError(fmt::format("model '{}' has no {} '{}'{}", model, kind, name, did_you_mean(name, names)));
+}
+
+/// What `--set` gives, by name.
+using ParameterSettings = std::vector<std::pair<std::string, double>>;
+
+inline ParameterSettings parameter_settings(const std::vector<std::string>& texts) {
+  ParameterSettings settings;
+  for (const std::string& text : texts) settings.push_back(assignment(text, "--set"));
+  return settings;
+}
+
+/// The value of the structural parameter `name` among them.
+inline std::optional<long> structural_setting(const ParameterSettings& settings, const std::string& name) {
+  for (const auto& [key, value] : settings) {
+    if (key != name) continue;
+    if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
+    return static_cast<long>(value);
+  }
+  return std::nullopt;
+}
+
+/// The parameters of the model [parameters of the model], as they are set.
+inline std::vector<double> parameters_as_set(const ModelDescription& model, const ParameterSettings& settings) {
+  std::vector<double> parameters;
+  for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
+  for (const auto& [name, value] : settings) {
+    if (name == model.structural.name) continue;
+    parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
+  }
+  return parameters;
+}
+
+}  // namespace manyfold::cli

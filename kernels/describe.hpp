@@ -41,6 +41,18 @@ void describe_model(ModelDescription& description) {
       }
     }
   }
+  description.freedoms = 0;
+  for (int i = 0; i < S::n; ++i) description.freedoms += S::derivative_occurs(i) ? 1 : 0;
+  description.freedoms -= Manifold<S>::constraints;
+  if constexpr (S::highest_index() > 1 && S::known_pattern) {
+    // Consistent values meet these too.
+    for (int order = 1; order <= Structure<S>::differentiations; ++order) {
+      for (int i = 0; i < S::n; ++i) {
+        description.equations.push_back((order > 1 ? "second derivative of " : "derivative of ") +
+                                        description.equations[static_cast<std::size_t>(i)]);
+      }
+    }
+  }
   if constexpr (model_check::HasParameters<Equations>) {
     for (const Parameter& parameter : Equations::parameters) {
       description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
@@ -57,7 +69,7 @@ void describe_model(ModelDescription& description) {
       description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
     }
   }
-  description.constraints = Manifold<System<Equations>>::count;
+  description.constraints = Manifold<S>::count;
   if constexpr (requires { Equations::structural.name; }) {
     const Structural structural = Equations::structural;
     description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};

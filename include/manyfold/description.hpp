@@ -45,11 +45,13 @@ struct ModelDescription {
   /// Derivatives that are given at the start, by the name of der(variable). An instance starts from as many numbers
   /// after those of the variables.
   std::vector<VariableDescription> given_derivatives;
-  std::vector<std::string> equations;  ///< names for messages, one per variable
+  /// Names for messages, one per variable; then, at index 2 and 3, of the derivatives of the equations, in their order.
+  std::vector<std::string> equations;
   std::vector<ParameterDescription> parameters;
   std::vector<EventDescription> events;
   std::vector<VariableDescription> discrete;  ///< numbers that change at events only
   int constraints = 0;                        ///< that projection can keep: those of higher index, invariants
+  int freedoms = 0;                           ///< of how many numbers the initial values are free
   StructuralParameter structural;
   double t_begin = 0.0;  ///< default time span
   double t_end = 1.0;

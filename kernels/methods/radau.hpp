@@ -311,7 +311,7 @@ class Collocation {
       // y_n meets the constraints but for what Newton's method left, which the filter multiplies by
       // (gamma/h)^(index-1), however short the step.
       static_for<n>([&](auto i) {
-        if constexpr (System::algebraic(i)) error[i] = Real(0.0);
+        if constexpr (System::algebraic_equation(i)) error[i] = Real(0.0);
       });
     }
   }

@@ -369,6 +369,20 @@ class InitialConditions {
   /// digits; more than that is an action that contradicts the constraints.
   static MANYFOLD_INLINE double farthest(double rtol) { return at_start ? 1.0 : 1.0 / sqrt(rtol); }
 
+  /// (|y| / |y''|)^(1/2) of the variables whose second derivatives are known; 0 where they vanish.
+  template <class Stages>
+  static MANYFOLD_INLINE Real inertial_time(const typename Stages::template Derivatives<Real>& x) {
+    Real size(0.0);
+    Real force(0.0);
+    static_for<n>([&](auto i) {
+      if constexpr (Stages::Form::of_variable(i) > 1) {
+        size += square(x[0][i]);
+        force += square(x[2][i]);
+      }
+    });
+    return select(force > Real(0.0), sqrt(sqrt(size / force)), Real(0.0));
+  }
+
   /// Consistent values of a system of higher index.
   MANYFOLD_OUTLINE void settle(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                                const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
@@ -405,13 +419,15 @@ class InitialConditions {
     Real slope[n];
     for_each_index<n>([&](auto i) { slope[i] = System::derivative_occurs(i) ? dy[i] : Real(0.0); });
     error_weights(tolerances, y, weight);
+    const Real time = characteristic_time(y, slope, weight, span);
     // Components at zero may ask for a step so short that the matrix, whose condition grows like h^(1-index), is
     // singular to working precision.
-    result.first_step = max(characteristic_time(y, slope, weight, span) * Real(first_step_fraction),
-                            Real(1e-6) * abs(span));
+    result.first_step = max(time * Real(first_step_fraction), Real(1e-6) * abs(span));
+    if constexpr (highest > 1) result.first_step = max(result.first_step, Real(1e-5) * inertial_time<Stages>(x));
 
+    // A velocity that violates its constraint moves positions away from theirs.
     Real scaled[n];
-    scale_weights(weight, result.first_step, scaled);
+    scale_weights(weight, time, scaled);
     Real sum(0.0);
     static_for<highest + 1>([&](auto stage) {
       constexpr int lag = highest - stage;

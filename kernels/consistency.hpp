@@ -1,8 +1,8 @@
 #pragma once
 // Consistent values stage by stage, as the structure of the system says: the equations of a stage are derivatives of F
-// along the solution, by nested dual numbers, and its unknowns the highest derivatives that they contain. The last stage
-// is square; in those before it more unknowns than equations leave some values free. Pryce, BIT 41 (2001); Nedialkov &
-// Pryce, BIT 45 (2005).
+// along the solution, by nested dual numbers, and its unknowns the highest derivatives that they contain. The last
+// stage is square; in those before it more unknowns than equations leave some values free. Pryce, BIT 41 (2001);
+// Nedialkov & Pryce, BIT 45 (2005).
 #include "dual.hpp"
 #include "error_norm.hpp"
 #include "linalg/factors.hpp"
@@ -66,7 +66,9 @@ class Consistency {
     constexpr int depth = Form::differentiations > lag ? Form::differentiations - lag : 0;
     using Moving = typename AlongSolution<Number, depth>::type;
     const Moving time = seed<Number, depth>(
-        [&](int l) { return l == 0 ? Number(t) : l == 1 ? Number(Real(1.0)) : Number(Real(0.0)); }, 0);
+        [&](int l) { return l == 0   ? Number(t)
+                            : l == 1 ? Number(Real(1.0))
+                                     : Number(Real(0.0)); }, 0);
     Moving y[n];
     Moving dy[n];
     Moving F[n];
@@ -139,10 +141,10 @@ class Consistency {
     Violation violation[highest + 1];  ///< by lag: before the search
   };
 
-  /// Finds x in the lanes of `lanes`, from its values, in the stages with lag `first` ... `last`: damped Newton iteration,
-  /// with the natural monotonicity test of Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. What it leaves
-  /// in lanes that are not `found` has no meaning. `span` is the time in which errors of derivatives become errors of
-  /// values. With `Move::nearest`, stays(j): the value of variable j stays.
+  /// Finds x in the lanes of `lanes`, from its values, in the stages with lag `first` ... `last`: damped Newton
+  /// iteration, with the natural monotonicity test of Deuflhard, Newton Methods for Nonlinear Problems, section 3.3.
+  /// What it leaves in lanes that are not `found` has no meaning. `span` is the time in which errors of derivatives
+  /// become errors of values. With `Move::nearest`, stays(j): the value of variable j stays.
   template <Move how, int first, int last>
   MANYFOLD_INLINE void find(const Mask& lanes, const Real& t, const Real& span, Derivatives<Real>& x,
                             const Real (&p)[System::constants_size], const Real (&weight)[n],
@@ -362,7 +364,8 @@ class Consistency {
       searching = searching & !small;
     }
     search.found = search.found & !searching;
-    search.failed = select(lanes & !search.found & (search.failed < Real(0.0)), Real(static_cast<double>(lag)), search.failed);
+    search.failed =
+        select(lanes & !search.found & (search.failed < Real(0.0)), Real(static_cast<double>(lag)), search.failed);
   }
 
   Factorisation factors_;

@@ -162,8 +162,8 @@ class InitialConditions {
                 "manyfold: as many initial values and derivatives must be given as there are variables whose "
                 "derivative stands in an equation");
 
-  // What the structure says of the stated indices. Where M or F_y' may be singular in combinations of rows, the index by
-  // the structure may be above the true one, and nothing is said.
+  // What the structure says of the stated indices. Where M or F_y' may be singular in combinations of rows, the index
+  // by the structure may be above the true one, and nothing is said.
   static constexpr bool determines_algebraic() {
     if constexpr (!System::known_pattern || System::highest_index() > 1 || System::singular_mass_matrix()) {
       return true;
@@ -199,25 +199,28 @@ class InitialConditions {
     static constexpr Pattern<n> matrix = Unknowns().pattern(false);
     static constexpr Pattern<n> preferred = Unknowns().pattern(true);
   };
-  static_assert(determines_algebraic(),
-                "manyfold: all variables state index 1 (the default), but the equations as they are do not determine the "
-                "variables without derivatives: a constraint contains none of them, or several contain too few. State "
-                ".index = 2 for variables that take a derivative of such a constraint to find (forces of constraints on "
-                "velocities), .index = 3 for those that take two (of constraints on positions; .index = 2 for the "
-                "velocities then)");
+  static_assert(
+      determines_algebraic(),
+      "manyfold: all variables state index 1 (the default), but the equations as they are do not determine the "
+      "variables without derivatives: a constraint contains none of them, or several contain too few. State "
+      ".index = 2 for variables that take a derivative of such a constraint to find (forces of constraints on "
+      "velocities), .index = 3 for those that take two (of constraints on positions; .index = 2 for the "
+      "velocities then)");
   static_assert(determines_stated_index_1(),
                 "manyfold: algebraic variables state index 1 (the default), but the algebraic equations as they are do "
                 "not determine them: a constraint contains none of them, or several contain too few. State .index = 2 "
                 "for the forces of constraints on velocities, .index = 3 for those of constraints on positions");
-  static_assert(structural_index() < 3 || System::highest_index() > 2,
-                "manyfold: variables state index 2 at most, but the equations have index 3: a constraint must be "
-                "differentiated twice before it contains an algebraic variable. State .index = 3 for the variables that "
-                "are found then (forces of constraints on positions), .index = 2 for those that are found from its first "
-                "derivative (velocities)");
-  static_assert(structural_index() < 4,
-                "manyfold: the equations have index 4 or more: a constraint must be differentiated three times before it "
-                "contains an algebraic variable. Methods here take index 3 at most: state a derivative of the constraint "
-                "in its place");
+  static_assert(
+      structural_index() < 3 || System::highest_index() > 2,
+      "manyfold: variables state index 2 at most, but the equations have index 3: a constraint must be "
+      "differentiated twice before it contains an algebraic variable. State .index = 3 for the variables that "
+      "are found then (forces of constraints on positions), .index = 2 for those that are found from its first "
+      "derivative (velocities)");
+  static_assert(
+      structural_index() < 4,
+      "manyfold: the equations have index 4 or more: a constraint must be differentiated three times before it "
+      "contains an algebraic variable. Methods here take index 3 at most: state a derivative of the constraint "
+      "in its place");
   using SearchFactors = Factors<Real, SearchStructure>;
   using EulerFactors = Factors<Real, IterationStructure<System>>;
 
@@ -271,8 +274,9 @@ class InitialConditions {
       }
       const Real size = correction_size(delta, slope, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
-      const Mask small = searching & (size <= Real(small_correction)) &
-                         ((slope_change(delta, slope) <= Real(small_change)) | Mask(iteration >= most_slope_iterations));
+      const Mask small =
+          searching & (size <= Real(small_correction)) &
+          ((slope_change(delta, slope) <= Real(small_change)) | Mask(iteration >= most_slope_iterations));
 
       Real damping(1.0);
       Mask improving = searching;
@@ -439,7 +443,8 @@ class InitialConditions {
         });
       }
       // The first stage that the values contradict has the constraint that they violate.
-      const Mask far = active & ((search.failed == Real(static_cast<double>(lag))) | (sum > Real(n * square(farthest(tolerances.rtol)))));
+      const Mask far = active & ((search.failed == Real(static_cast<double>(lag))) |
+                                 (sum > Real(n * square(farthest(tolerances.rtol)))));
       const Mask named = far & (result.worst_equation < Real(0.0)) & (search.violation[lag].size > Real(0.0));
       result.residual_norm = select(named, search.violation[lag].size, result.residual_norm);
       result.worst_equation = select(named, search.violation[lag].equation, result.worst_equation);

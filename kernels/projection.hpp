@@ -1,7 +1,7 @@
 #pragma once
-// Projection on the constraints: after a step, a change of the values with which they meet the constraints of a system of
-// higher index, the derivatives of these, and the invariants that the model states. Hairer & Wanner II, section VII.2;
-// Hairer, Lubich & Wanner, Geometric Numerical Integration, section IV.4; Eich, SIAM J. Numer. Anal. 30 (1993).
+// Projection on the constraints: after a step, a change of the values with which they meet the constraints of a system
+// of higher index, the derivatives of these, and the invariants that the model states. Hairer & Wanner II, section
+// VII.2; Hairer, Lubich & Wanner, Geometric Numerical Integration, section IV.4; Eich, SIAM J. Numer. Anal. 30 (1993).
 #include "consistency.hpp"
 
 namespace manyfold {

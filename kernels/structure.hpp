@@ -1,8 +1,8 @@
 #pragma once
 // The structure of a system F(t, y, y') = 0: how often each equation must be differentiated until the highest
 // derivatives of all variables are determined. Pantelides, SIAM J. Sci. Stat. Comput. 9 (1988), finds the least such
-// numbers; Pryce, BIT 41 (2001), shows what they say of the system: with the offsets c_i of the equations and d_j of the
-// variables, the equations F_i^(c_i - lag) determine the y_j^(d_j - lag), stage by stage, where lag falls from the
+// numbers; Pryce, BIT 41 (2001), shows what they say of the system: with the offsets c_i of the equations and d_j of
+// the variables, the equations F_i^(c_i - lag) determine the y_j^(d_j - lag), stage by stage, where lag falls from the
 // largest d_j to 0. One matrix serves all stages: dF_i/dy_j^(d_j - c_i).
 #include "linalg/ordering.hpp"
 

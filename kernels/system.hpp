@@ -136,7 +136,6 @@ struct System {
                 "f) without mass_matrix");
 
  private:
-
   static constexpr Patterns patterns() {
     if constexpr (known_pattern) {
       return evaluate_patterns();
@@ -177,6 +176,17 @@ struct System {
  public:
   /// Does the derivative of variable i stand in an equation?
   static constexpr bool derivative_occurs(int i) { return occurring_derivatives.contains(i); }
+
+  static constexpr bool derivative_of_algebraic_occurs() {
+    for (int i = 0; i < n; ++i) {
+      if (algebraic(i) && derivative_occurs(i)) return true;
+    }
+    return false;
+  }
+  static_assert(
+      highest_index() == 1 || !known_pattern || !derivative_of_algebraic_occurs(),
+      "manyfold: a variable states .algebraic = true, but its derivative stands in an equation, if only with a "
+      "factor of zero");
 
   /// Has equation i no derivative?
   static constexpr bool algebraic_equation(int i) {

@@ -39,9 +39,10 @@ std::vector<int> given_of_higher_index(const ModelDescription& model, const std:
     }
   }
   if (names.size() > static_cast<std::size_t>(model.freedoms)) {
-    throw UsageError(fmt::format("initial_conditions names {}, but of model \"{}\" {} initial values are free: the "
-                                 "others follow from its constraints",
-                                 names.size(), model.name, model.freedoms));
+    throw UsageError(
+        fmt::format("initial_conditions names {}, but of model \"{}\" {} initial values are free: the "
+                    "others follow from its constraints",
+                    names.size(), model.name, model.freedoms));
   }
   return given;
 }

@@ -11,24 +11,25 @@ struct ChargePump {
   static constexpr const char* time_unit = "ns";
   static constexpr double t_span[] = {0.0, 1200.0};
   static constexpr Variable variables[] = {{.name = "YT1", .unit = "pC"},
-                                                     {.name = "YS", .unit = "pC", .algebraic = true},
-                                                     {.name = "a", .unit = "pC"},
-                                                     {.name = "YD", .unit = "pC", .algebraic = true},
-                                                     {.name = "b", .unit = "pC"},
-                                                     {.name = "U1", .unit = "V", .algebraic = true},
-                                                     {.name = "U2", .unit = "V", .algebraic = true},
-                                                     {.name = "U3", .unit = "V", .algebraic = true},
-                                                     {.name = "I", .unit = "mA", .algebraic = true, .index = 2}};
+                                           {.name = "YS", .unit = "pC", .algebraic = true},
+                                           {.name = "a", .unit = "pC"},
+                                           {.name = "YD", .unit = "pC", .algebraic = true},
+                                           {.name = "b", .unit = "pC"},
+                                           {.name = "U1", .unit = "V", .algebraic = true},
+                                           {.name = "U2", .unit = "V", .algebraic = true},
+                                           {.name = "U3", .unit = "V", .algebraic = true},
+                                           {.name = "I", .unit = "mA", .algebraic = true, .index = 2}};
   enum { CD, CS, Cox, UT0, gam, Phi, begin, level, slope, conducts };
-  static constexpr Parameter parameters[] = {
-      {.name = "CD", .value = 0.4}, {.name = "CS", .value = 1.6}, {.name = "Cox", .value = 4.0},
-      {.name = "UT0", .value = 0.2},    {.name = "gamma", .value = 0.035}, {.name = "Phi", .value = 1.01}};
-  static constexpr Discrete discrete[] = {{.name = "begin"}, {.name = "level"}, {.name = "slope"}, {.name = "conducts"}};
+  static constexpr Parameter parameters[] = {{.name = "CD", .value = 0.4},      {.name = "CS", .value = 1.6},
+                                             {.name = "Cox", .value = 4.0},     {.name = "UT0", .value = 0.2},
+                                             {.name = "gamma", .value = 0.035}, {.name = "Phi", .value = 1.01}};
+  static constexpr Discrete discrete[] = {
+      {.name = "begin"}, {.name = "level"}, {.name = "slope"}, {.name = "conducts"}};
   static constexpr Event events[] = {{.name = "rise", .scheduled = 10},
-                                               {.name = "high", .scheduled = 10},
-                                               {.name = "fall", .scheduled = 10},
-                                               {.name = "low", .scheduled = 9},
-                                               {.name = "threshold"}};
+                                     {.name = "high", .scheduled = 10},
+                                     {.name = "fall", .scheduled = 10},
+                                     {.name = "low", .scheduled = 9},
+                                     {.name = "threshold"}};
   enum { rise, high, fall, low, threshold };
   static constexpr void event_times(const auto&, auto& times) {
     for (int i = 0; i < 10; ++i) {
@@ -98,20 +99,28 @@ struct NandGate {
   static constexpr const char* name = "nand";
   static constexpr const char* time_unit = "ns";
   static constexpr double t_span[] = {0.0, 80.0};
-  static constexpr Variable variables[] = {
-      {.name = "y1", .initial = 5.0},      {.name = "y2", .initial = 5.0},  {.name = "y3", .initial = -2.5},
-      {.name = "y4", .initial = -2.5},     {.name = "y5", .initial = 5.0},  {.name = "y6", .initial = 3.62385},
-      {.name = "y7", .initial = 5.0},      {.name = "y8", .initial = -2.5}, {.name = "y9", .initial = -2.5},
-      {.name = "y10", .initial = 3.62385}, {.name = "y11"},                 {.name = "y12", .initial = 3.62385},
-      {.name = "y13", .initial = -2.5},    {.name = "y14", .initial = -2.5}};
+  static constexpr Variable variables[] = {{.name = "y1", .initial = 5.0},
+                                           {.name = "y2", .initial = 5.0},
+                                           {.name = "y3", .initial = -2.5},
+                                           {.name = "y4", .initial = -2.5},
+                                           {.name = "y5", .initial = 5.0},
+                                           {.name = "y6", .initial = 3.62385},
+                                           {.name = "y7", .initial = 5.0},
+                                           {.name = "y8", .initial = -2.5},
+                                           {.name = "y9", .initial = -2.5},
+                                           {.name = "y10", .initial = 3.62385},
+                                           {.name = "y11"},
+                                           {.name = "y12", .initial = 3.62385},
+                                           {.name = "y13", .initial = -2.5},
+                                           {.name = "y14", .initial = -2.5}};
   enum { RGS, RGD, RBS, RBD, CGS, CGD, CBS, CBD, C9, VDD, VBB, corner, begin1, slope1, begin2, slope2 };
   static constexpr Parameter parameters[] = {
-      {.name = "RGS", .value = 4.0},    {.name = "RGD", .value = 4.0},      {.name = "RBS", .value = 10.0},
-      {.name = "RBD", .value = 10.0},   {.name = "CGS", .value = 0.6e-4},   {.name = "CGD", .value = 0.6e-4},
-      {.name = "CBS", .value = 2.4e-5}, {.name = "CBD", .value = 2.4e-5},   {.name = "C9", .value = 0.5e-4},
+      {.name = "RGS", .value = 4.0},    {.name = "RGD", .value = 4.0},    {.name = "RBS", .value = 10.0},
+      {.name = "RBD", .value = 10.0},   {.name = "CGS", .value = 0.6e-4}, {.name = "CGD", .value = 0.6e-4},
+      {.name = "CBS", .value = 2.4e-5}, {.name = "CBD", .value = 2.4e-5}, {.name = "C9", .value = 0.5e-4},
       {.name = "VDD", .value = 5.0},    {.name = "VBB", .value = -2.5}};
-  // Both inputs start at 0 V with slope 0. V1: period 20, up from 5, level from 10, down from 15. V2: period 40, up from
-  // 15, level from 20, down from 35.
+  // Both inputs start at 0 V with slope 0. V1: period 20, up from 5, level from 10, down from 15. V2: period 40, up
+  // from 15, level from 20, down from 35.
   static constexpr Discrete discrete[] = {
       {.name = "corner"}, {.name = "begin1"}, {.name = "slope1"}, {.name = "begin2"}, {.name = "slope2"}};
   static constexpr Event events[] = {{.name = "corner", .scheduled = 15}};
@@ -132,7 +141,8 @@ struct NandGate {
     d[0] = number;
   }
 
-  static constexpr auto drain_current(bool depletion, const auto& vds, const auto& vgs, const auto& vbs, const auto& vgd, const auto& vbd) {
+  static constexpr auto drain_current(bool depletion, const auto& vds, const auto& vgs, const auto& vbs,
+                                      const auto& vgd, const auto& vbd) {
     const double VT0 = depletion ? -2.43 : 0.2, gam = depletion ? 0.2 : 0.035, Phi = depletion ? 1.28 : 1.01;
     const double plus = depletion ? 5.35e-4 : 1.748e-3, minus = depletion ? 5.35e-4 : 1.748e-4, delta = 0.02;
     const auto forward = vds > 0.0;
@@ -142,7 +152,9 @@ struct NandGate {
     const auto q = select(e <= 0.0, 0.0 * e, select(e <= v, e * e, v * (2.0 * e - v)));
     return select(forward, -plus * q, minus * q) * (1.0 + delta * v);
   }
-  static constexpr auto diode(const auto& v) { return select(v <= 0.0, -1e-14 * (exp(min(v, 0.0 * v) / 25.85) - 1.0), 0.0 * v); }
+  static constexpr auto diode(const auto& v) {
+    return select(v <= 0.0, -1e-14 * (exp(min(v, 0.0 * v) / 25.85) - 1.0), 0.0 * v);
+  }
   static constexpr auto capacity(const auto& c, const auto& v) {
     return c * select(v <= 0.0, 1.0 / sqrt(1.0 - min(v, 0.0 * v) / 0.87), 1.0 + v / 1.74);
   }

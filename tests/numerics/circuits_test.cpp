@@ -1,5 +1,5 @@
-// Circuits of the Test Set for IVP Solvers with scheduled and state events: consistent values after events, where index 2
-// stands beside index 1 and where the mass matrix depends on the state.
+// Circuits of the Test Set for IVP Solvers with scheduled and state events: consistent values after events, where index
+// 2 stands beside index 1 and where the mass matrix depends on the state.
 #include <gtest/gtest.h>
 
 #include "tests/numerics/circuits.hpp"
@@ -39,11 +39,11 @@ TEST(ChargePump, PassesItsThreshold) {
 
 // Voltages behind corners are of the size of the supply, 5 V. Transistors switch inside steps: a thousand tolerances.
 TEST(NandGate, PassesTheCornersOfItsInputs) {
-  const std::vector<double> reference = {4.971088699385777,   4.999752103929311,  -2.499998781491227,
-                                         -2.499999999999975,  4.970837023296724,  -0.2091214032073855,
-                                         4.970593243278363,   -2.500077409198803, -2.499998781491227,
-                                         -0.20902895838781,   -0.00024,           -0.2091214032073855,
-                                         -2.499999999999991,  -2.500077409198803};
+  const std::vector<double> reference = {4.971088699385777,  4.999752103929311,  -2.499998781491227,
+                                         -2.499999999999975, 4.970837023296724,  -0.2091214032073855,
+                                         4.970593243278363,  -2.500077409198803, -2.499998781491227,
+                                         -0.20902895838781,  -0.00024,           -0.2091214032073855,
+                                         -2.499999999999991, -2.500077409198803};
   expect_reference<test::NandGate, Radau5>(reference, 1e-4, 1e-4, 1e-1);
   expect_reference<test::NandGate, Radau5>(reference, 1e-6, 1e-8, 1e-3);
   expect_reference<test::NandGate, Radau5>(reference, 1e-8, 1e-8, 1e-5);

@@ -34,7 +34,6 @@ struct Andrews {
                           sb = 0.01043, sc = 0.018, sd = 0.02, ta = 0.02308, tb = 0.00916, u = 0.04, ua = 0.01228,
                           ub = 0.00449, zf = 0.02, zt = 0.04, fa = 0.01421;
 
-
   static constexpr void residual(const auto&, const auto& y, const auto& dy, const auto& p, auto& F) {
     const auto& be = y[0];
     const auto& th = y[1];
@@ -152,8 +151,10 @@ struct RollingDisc {
                                            {.name = "vb"},
                                            {.name = "T", .algebraic = true, .index = 2},
                                            {.name = "power", .algebraic = true, .index = 2}};
-  static constexpr Parameter parameters[] = {
-      {.name = "m", .value = 2.0}, {.name = "J", .value = 0.7}, {.name = "k", .value = 30.0}, {.name = "push", .value = 8.0}};
+  static constexpr Parameter parameters[] = {{.name = "m", .value = 2.0},
+                                             {.name = "J", .value = 0.7},
+                                             {.name = "k", .value = 30.0},
+                                             {.name = "push", .value = 8.0}};
   static constexpr void mass_matrix(const auto& p, auto& M) {
     M(0, 0) = 1.0;
     M(1, 1) = 1.0;
@@ -172,16 +173,14 @@ struct RollingDisc {
   }
 };
 
-/// A source across two capacitors in series, with a resistor and a diode over the second: the source's current has index
-/// 2, the diode's index 1. Nodal equations, whose derivatives stand in combinations.
+/// A source across two capacitors in series, with a resistor and a diode over the second: the source's current has
+/// index 2, the diode's index 1. Nodal equations, whose derivatives stand in combinations.
 struct CapacitorLoop {
   static constexpr const char* name = "capacitor_loop";
   static constexpr const char* time_unit = "ms";
   static constexpr double t_span[] = {0.0, 3.0};
-  static constexpr Variable variables[] = {{.name = "e1"},
-                                           {.name = "e2"},
-                                           {.name = "iV", .algebraic = true, .index = 2},
-                                           {.name = "iD", .algebraic = true}};
+  static constexpr Variable variables[] = {
+      {.name = "e1"}, {.name = "e2"}, {.name = "iV", .algebraic = true, .index = 2}, {.name = "iD", .algebraic = true}};
   static constexpr Parameter parameters[] = {{.name = "C1", .value = 1.0},
                                              {.name = "C2", .value = 0.5},
                                              {.name = "R", .value = 2.0},

@@ -413,10 +413,16 @@ class InitialConditions {
     result.singular = search.singular;
 
     Real moved[n];
+    Real sum(0.0);
     static_for<n>([&](auto i) {
-      constexpr bool stays = at_start && gives(i) && System::derivative_occurs(i);
       moved[i] = x[0][i] - y[i];
-      if constexpr (!stays) y[i] = select(search.found, x[0][i], y[i]);
+      if constexpr (gives(i) && System::derivative_occurs(i)) sum += square(moved[i] * weight[i]);
+    });
+    // Values that are consistent as they are remain to the last bit: an event that has just occurred stays behind.
+    const Mask keep = Mask(at_start) | (sum <= Real(n * small_correction * small_correction));
+    static_for<n>([&](auto i) {
+      constexpr bool given = gives(i) && System::derivative_occurs(i);
+      y[i] = select(search.found & !(Mask(given) & keep), x[0][i], y[i]);
       dy[i] = select(search.found, x[1][i], Real(0.0));
     });
     if constexpr (System::semi_explicit) differentiate(t, y, dy, p);
@@ -432,7 +438,7 @@ class InitialConditions {
     // A velocity that violates its constraint moves positions away from theirs.
     Real scaled[n];
     scale_weights(weight, time, scaled);
-    Real sum(0.0);
+    sum = Real(0.0);
     static_for<highest + 1>([&](auto stage) {
       constexpr int lag = highest - stage;
       if constexpr (!guesses) {

@@ -260,18 +260,8 @@ class InitialConditions {
       Real delta[n];
       for (int i = 0; i < n; ++i) delta[i] = F[i];
       search_factors_.solve(delta);
-      // Changes of derivatives count relative to the larger of what they were and what they would become, and not below
-      // what rounding errors of the residual make of them: a derivative that is zero is that up to these.
-      Real rounding[n];
-      matrices_.magnitudes(y, dy, rounding);
-      for (int i = 0; i < n; ++i) rounding[i] *= Real(100.0 * epsilon<Real>);
-      search_factors_.solve(rounding);
       Real slope[n];
-      for (int k = 0; k < n; ++k) {
-        const int i = variable_of(k);
-        slope[k] = max(max(abs(dy[i]), abs(dy[i] - delta[k])), abs(rounding[k]) * Real(1.0 / small_change));
-        if (!is_derivative(k)) slope[k] = Real(0.0);
-      }
+      if constexpr (!System::mass_form) find_slopes(y, dy, delta, slope);
       const Real size = correction_size(delta, slope, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
       const Mask small =
@@ -456,6 +446,20 @@ class InitialConditions {
       result.worst_equation = select(named, search.violation[lag].equation, result.worst_equation);
       result.consistent = result.consistent & !far;
     });
+  }
+
+  /// What changes of derivatives are relative to: the larger of what they were and what they would become, and what
+  /// rounding errors of the residual make of them, for a derivative that is zero is that up to these.
+  MANYFOLD_INLINE void find_slopes(const Real (&y)[n], const Real (&dy)[n], const Real (&delta)[n],
+                                   Real (&slope)[n]) const {
+    Real rounding[n];
+    matrices_.magnitudes(y, dy, rounding);
+    for (int i = 0; i < n; ++i) rounding[i] *= Real(100.0 * epsilon<Real>);
+    search_factors_.solve(rounding);
+    for (int k = 0; k < n; ++k) {
+      const int i = variable_of(k);
+      slope[k] = max(max(abs(dy[i]), abs(dy[i] - delta[k])), abs(rounding[k]) * Real(1.0 / small_change));
+    }
   }
 
   /// Corrections of variables in the error norm, those of derivatives relative to `slope`.

@@ -139,6 +139,8 @@ struct System {
   static constexpr Patterns patterns() {
     if constexpr (known_pattern) {
       return evaluate_patterns();
+    } else if constexpr (semi_explicit) {
+      return {Pattern<n>::dense(), mass_pattern()};
     } else {
       return {Pattern<n>::dense(), Pattern<n>::dense()};
     }

@@ -201,6 +201,23 @@ TEST(ConsistentStart, GivesUpWhereNoGuessHelps) {
   EXPECT_EQ(start.worst_equation(), "equation of lambda1");
 }
 
+/// The pendulum with equations that no constant expression may contain: there is no pattern to differentiate by.
+struct NotConstexpr : PendulumIndex3 {
+  static constexpr const char* name = "not_constexpr";
+  static void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    static int calls = 0;
+    ++calls;
+    PendulumIndex3::rhs(t, y, p, f);
+  }
+};
+
+TEST(ConsistentStart, TakesValuesAsTheyAreWithoutAPattern) {
+  const Start<NotConstexpr> start;
+  EXPECT_TRUE(start.point.consistent);
+  EXPECT_EQ(start.dy[3], -13.7503716360407456549801915596);
+  EXPECT_FALSE(Start<NotConstexpr>({{0, 1.1}}).point.consistent);
+}
+
 /// Errors at the end relative to 1 + |reference|, for variables of index `index` at most.
 template <class Model, template <class, class> class Method = Radau5>
 double error_at_end(const std::vector<double>& reference, double tolerance, int index) {

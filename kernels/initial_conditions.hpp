@@ -165,13 +165,11 @@ class InitialConditions {
   // What the structure says of the stated indices. Where M or F_y' may be singular in combinations of rows, the index
   // by the structure may be above the true one, and nothing is said.
   static constexpr bool determines_algebraic() {
-    if constexpr (!System::known_pattern || System::highest_index() > 1 || System::singular_mass_matrix()) {
+    if constexpr (!at_start || !System::gives_by_kind() || !System::known_pattern || System::highest_index() > 1 ||
+                  System::singular_mass_matrix()) {
       return true;
-    } else if constexpr (at_start && System::gives_by_kind()) {
-      return SymbolicLU<SearchStructure>::ordering.nonsingular;
     } else {
-      using ByKind = InitialUnknowns<System, false>;
-      return Matching<n>(ByKind().pattern(false), ByKind().pattern(true)).complete;
+      return SymbolicLU<SearchStructure>::ordering.nonsingular;
     }
   }
   static constexpr bool semi_explicit_structure =
@@ -205,7 +203,7 @@ class InitialConditions {
       "variables without derivatives: a constraint contains none of them, or several contain too few. State "
       ".index = 2 for variables that take a derivative of such a constraint to find (forces of constraints on "
       "velocities), .index = 3 for those that take two (of constraints on positions; .index = 2 for the "
-      "velocities then)");
+      "velocities then), or singular_mass_matrix = true where rows hide algebraic relations in combinations");
   static_assert(determines_stated_index_1(),
                 "manyfold: algebraic variables state index 1 (the default), but the algebraic equations as they are do "
                 "not determine them: a constraint contains none of them, or several contain too few. State .index = 2 "

@@ -63,6 +63,22 @@ struct DenseWeights {
   double at[degree][stages] = {};
 };
 
+/// The weights of the x_i in P(u) - y_(n+1) and in P'(u).
+template <int stages, int degree>
+constexpr auto dense_weights_at(const DenseWeights<stages, degree>& weights, double u) {
+  struct {
+    double value[stages] = {};
+    double slope[stages] = {};
+  } result;
+  for (int i = 0; i < stages; ++i) {
+    for (int k = degree - 1; k >= 0; --k) {
+      result.slope[i] = result.slope[i] * u + (k + 1) * weights.at[k][i];
+      result.value[i] = (result.value[i] + weights.at[k][i]) * u;
+    }
+  }
+  return result;
+}
+
 /// From the weights around the start, y_n + sum_i x_i sum_k dense_ik theta^(k+1).
 template <int stages, int degree>
 constexpr auto dense_weights_at_end(const double (&dense)[stages][degree]) {

@@ -11,9 +11,9 @@ namespace manyfold {
 template <class Method>
 MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOptions& options) {
   IntegratorOptions<Method::n> result{};
-  const double scale = Method::internal_rtol(options.rtol) / options.rtol;
-  result.tolerances.rtol = options.rtol * scale;
-  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i] * scale;
+  result.tolerances.rtol = Method::internal_rtol(options.rtol);
+  // atol is not mapped: with the factor of rtol, which grows where rtol falls, a smaller rtol would ask for less.
+  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i];
   result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
   // Steps that may not shrink must be solved, however slowly Newton's method converges.
   if (options.fixed_step > 0.0) result.newton.most_iterations = 50;

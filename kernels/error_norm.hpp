@@ -5,6 +5,18 @@
 
 namespace manyfold {
 
+/// Which errors the error test bounds; what a kernel that is compiled on demand may be asked for.
+enum class ErrorTest {
+  all = 0,           ///< of all variables, over the whole step
+  differential = 1,  ///< what the embedded formula of the method sees at the end of the step
+};
+
+#if defined(MANYFOLD_ERROR_TEST)
+inline constexpr auto error_test = static_cast<ErrorTest>(MANYFOLD_ERROR_TEST);
+#else
+inline constexpr auto error_test = ErrorTest::all;
+#endif
+
 /// Tolerances of all instances.
 template <int n>
 struct Tolerances {

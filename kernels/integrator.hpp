@@ -4,6 +4,7 @@
 
 #include "events.hpp"
 #include "initial_conditions.hpp"
+#include "methods/interior.hpp"
 #include "projection.hpp"
 #include "step_control.hpp"
 
@@ -41,8 +42,22 @@ struct Inconsistency {
   int worst_equation = -1;
 };
 
+/// What the integrator asks of a method. `forget` starts whatever it knows of an instance outside the state: lanes are
+/// refilled.
+template <class Method>
+concept SteppingMethod = requires(Method& method, typename Method::State& state,
+                                  const MaskOf<typename Method::Real>& lanes, const typename Method::Real& h,
+                                  typename Method::Workspace& workspace) {
+  method.use(workspace, TeamOf<typename Method::System>{});
+  method.forget(lanes);
+  method.commit(lanes, state, h);
+  state.path.start(lanes, h, state.dy);
+};
+
 template <class Method>
 class Integrator {
+  static_assert(SteppingMethod<Method>);
+
  public:
   using System = typename Method::System;
   using Real = typename Method::Real;
@@ -71,6 +86,7 @@ class Integrator {
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
     state_.path.start(Mask(true), Real(1.0), state_.dy);
+    state_.patient = state_.discontinuous = Mask(false);
     work_.newton_passes = 0.0;
   }
 
@@ -130,9 +146,15 @@ class Integrator {
     }
     put(history_.h, 0.0);
     put(history_.error, 1.0);
+    method_.forget(Lanes::only(lane));
+    state_.discontinuous = state_.discontinuous & !Lanes::only(lane);
+    state_.patient = state_.patient & !Lanes::only(lane);
+    put(rejected_error_, largest_number);
+    put(jacobian_age_, 0.0);
     put(stale_, 1.0);
     put(after_failure_, 1.0);
     put(failures_, 0.0);
+    put(rejections_, 0.0);
     put(failure_, static_cast<double>(Status::step_too_small));
     put(accepted_, 0.0);
     put(rejected_, 0.0);
@@ -230,6 +252,10 @@ class Integrator {
       accepted = accepted & !found.again;
     }
     choose_next_step(attempt, h, accepted, rejected, failed);
+    watch_for_jumps(attempt, h, rejected);
+
+    // What the error test finds may be what Newton's method left.
+    state_.contraction = select(rejected, Real(1.0), state_.contraction);
 
     count_work<Real>(accepted_, accepted, Real(1.0));
     count_work<Real>(rejected_, rejected, Real(1.0));
@@ -357,6 +383,11 @@ class Integrator {
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
   static constexpr ReuseRule rule = reuse_rule(jacobian_reuse);
+
+  /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
+  static constexpr double failures_until_patient = 3.0;
+  /// Beside t; the error within a step that short is passed over if it does not fall with h.
+  static constexpr double negligible_step = 1e-8;
 
   /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
   static constexpr bool coarse_time = epsilon<Real> > 1e-10;
@@ -495,9 +526,13 @@ class Integrator {
     for (int i = 0; i < n; ++i) put(state_.weight[i], weight(i));
     put(history_.h, Real(0.0));
     put(history_.error, Real(1.0));
+    put(jacobian_age_, Real(0.0));
     put(stale_, Real(1.0));
     put(after_failure_, Real(1.0));
     put(failures_, Real(0.0));
+    put(rejections_, Real(0.0));
+    state_.discontinuous = state_.discontinuous & !lanes;
+    state_.patient = state_.patient & !lanes;
   }
 
   /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at
@@ -605,19 +640,40 @@ class Integrator {
   MANYFOLD_INLINE void remember(const Mask& accepted, const Mask& failed) {
     after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
     failures_ = select(accepted, Real(0.0), failures_);
+    state_.patient = state_.patient & !accepted;
+    rejections_ = select(accepted, Real(0.0), rejections_);
   }
 
-  /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on.
+  /// Where algebraic variables jump, as with a source that is switched without an event, the error within a step across
+  /// the jump does not fall with h. Once h is negligible, the jump is passed over: the error test of such a step sees
+  /// its end only. A feature of the solution so short would take more steps than anybody has.
+  MANYFOLD_INLINE void watch_for_jumps(const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
+    if constexpr (tests_interior<System>()) {
+      const Real negligible = max(Real(negligible_step) * abs(state_.t), Real(1e3 * epsilon<Real>) * abs(t_end_));
+      const Mask jump = rejected & (abs(h) <= negligible) & (attempt.error >= Real(0.5) * rejected_error_);
+      if (options_.fixed_step == 0.0) state_.h = select(jump, Real(0.2) * h, state_.h);
+      rejected_error_ = select(rejected, attempt.error, rejected_error_);
+      state_.discontinuous = jump;
+    }
+  }
+
+  /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on. The reason is what most of the
+  /// attempts failed of; of failures other than the error test's the first counts, for in the end, when h is tiny, the
+  /// matrices of systems of higher index are singular to working precision.
   MANYFOLD_OUTLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
+    const Mask first = failures_ == rejections_;
     failures_ += select(rejected | failed, Real(1.0), Real(0.0));
+    rejections_ += select(rejected, Real(1.0), Real(0.0));
     const Real reason = select(attempt.singular, code(Status::singular_jacobian),
                                select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
-    failure_ = select(failed, reason, select(rejected, code(Status::step_too_small), failure_));
+    failure_ = select(failed & first, reason, failure_);
+    const Real main_reason = select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
     // Ten units in the last place of t: below, t + h is hardly a later time.
     constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
     const Real smallest = abs(state_.t) * Real(10.0 * resolution);
     const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
-    status_ = select(hopeless & live(), failure_, status_);
+    status_ = select(hopeless & live(), main_reason, status_);
+    state_.patient = failures_ - rejections_ >= Real(failures_until_patient);
   }
 
   IntegratorOptions<n> options_;
@@ -632,7 +688,9 @@ class Integrator {
   Real stale_;                     ///< 1: the Jacobian must be evaluated before the next attempt
   Real after_failure_;             ///< 1: at the start, or the last attempt was not accepted
   Real failures_;                  ///< attempts in a row that were not accepted
-  Real failure_;                   ///< status that the last failure would lead to
+  Real rejections_;                ///< of these, by the error test
+  Real failure_;                   ///< status that the first other of these would lead to
+  Real rejected_error_;            ///< error of the last rejected attempt
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;

@@ -59,6 +59,14 @@ class Linearisation {
     }
   }
 
+  /// Nothing is known of the lanes of `lanes`, which begin a new instance.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    factored_h_ = select(lanes, Real(0.0), factored_h_);
+    scale_ = select(lanes, Real(1.0), scale_);
+    singular_ = singular_ & !lanes;
+    renewed_ = renewed_ & !lanes;
+  }
+
   /// Is the factorisation of matrices of type `Factors` kept over steps (per lane), or renewed in each?
   template <class Factors>
   static constexpr bool keeps =

@@ -26,12 +26,14 @@ class NewtonIteration {
  public:
   using Mask = MaskOf<Real>;
 
-  /// Begins in the lanes of `active`. `contraction`: theta/(1-theta) of the last solve of each lane.
-  MANYFOLD_INLINE void begin(const Mask& active, const Real& contraction) {
+  /// Begins in the lanes of `active`. `contraction`: theta/(1-theta) of the last solve of each lane. `patient`: lanes
+  /// that may iterate four times as often as others, as long as they converge.
+  MANYFOLD_INLINE void begin(const Mask& active, const Mask& patient, const Real& contraction) {
+    patient_ = patient;
     result_ = {Mask(false), Mask(true), Real(0.0), 0, Real(0.0), Real(0.0)};
     iterating_ = active;
     // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
-    const Real root = sqrt(max(contraction, Real(2.2e-16)));
+    const Real root = sqrt(max(contraction, Real(least_contraction)));
     factor_ = root * sqrt(root);
     previous_ = Real(0.0);
     previous_theta_ = Real(0.0);
@@ -48,7 +50,7 @@ class NewtonIteration {
     const Mask finite = is_finite(size) | !iterating_;
     result_.finite = result_.finite & finite;
     Mask diverging = !finite;
-    Mask hopeless(k >= control.most_iterations);
+    Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
     if (k > 1) {
       const Real theta = size / previous_;
       const Real ratio = theta / (Real(1.0) - theta);
@@ -61,7 +63,7 @@ class NewtonIteration {
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
-      hopeless = hopeless | !(reachable <= tolerance);
+      hopeless = hopeless | (!(reachable <= tolerance) & !patient_);
     }
     const Mask done = iterating_ & !diverging & (factor_ * size <= tolerance);
     result_.converged = result_.converged | done;
@@ -76,20 +78,26 @@ class NewtonIteration {
   }
 
  private:
+  /// Equations that were linear over the last step need not be so over this one, where a diode may begin to conduct: no
+  /// contraction is taken for granted that lets a first correction of more than some times the tolerance pass as last.
+  static constexpr double least_contraction = 1e-2;
+
   NewtonResult<Real> result_;
   Mask iterating_;
+  Mask patient_;
   Real factor_;          ///< theta/(1-theta), or what takes its place before the second correction
   Real previous_;        ///< norm of the last correction
   Real previous_theta_;  ///< contraction by the last correction
 };
 
 /// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the
-/// correction. `contraction` holds theta/(1-theta) of the last solve of each lane and is brought up to date.
+/// correction. `patient` as for `NewtonIteration::begin`. `contraction` holds theta/(1-theta) of the last solve of each
+/// lane and is brought up to date.
 template <class Real>
 MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, const MaskOf<Real>& active,
-                                                Real& contraction, auto&& correct) {
+                                                const MaskOf<Real>& patient, Real& contraction, auto&& correct) {
   NewtonIteration<Real> iteration;
-  iteration.begin(active, contraction);
+  iteration.begin(active, patient, contraction);
   while (any(iteration.iterating())) iteration.judge(control, correct(iteration.iterating()));
   return iteration.end(active, contraction);
 }

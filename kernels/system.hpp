@@ -190,9 +190,15 @@ struct System {
       "manyfold: a variable states .algebraic = true, but its derivative stands in an equation, if only with a "
       "factor of zero");
 
-  /// Has equation i no derivative?
-  static constexpr bool algebraic_equation(int i) {
-    return semi_explicit ? algebraic(i) : pattern_dy.row[i].next(0) < 0;
+  /// Does equation i have no derivative in it?
+  static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
+  /// Are there equations without derivatives, or combinations of equations that have none?
+  static constexpr bool constrained() {
+    if (singular_mass_matrix()) return true;
+    for (int i = 0; i < n; ++i) {
+      if (algebraic_equation(i)) return true;
+    }
+    return false;
   }
 
   /// What is given of variable i at the start: as the kernel was asked for, else as the model declares it.

@@ -104,15 +104,18 @@ class Factors {
     if constexpr (!exchanges) {
       sparse_.solve(b);
     } else if constexpr (fixed_pivots) {
-      if (any(exchanged_)) {
-        Stored copy[n];
+      // The substitution stands here once: two copies of it, between which the neighbours of a lane decide, might be
+      // contracted differently.
+      const bool some = any(exchanged_);
+      Stored copy[n];
+      if (some) {
         for (int i = 0; i < n; ++i) copy[i] = b[i];
-        sparse_.solve(b);
         pivoted_->solve(copy);
+      }
+      sparse_.solve(b);
+      if (some) {
         const auto exchanged = Storage::store_mask(exchanged_);
         for (int i = 0; i < n; ++i) b[i] = select(exchanged, copy[i], b[i]);
-      } else {
-        sparse_.solve(b);
       }
     } else {
       pivoted_->solve(b);

@@ -138,6 +138,13 @@ class Bdf {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    matrices_.forget(lanes);
+    factored_ = select(lanes, Real(1.0), factored_);
+    last_leading_ = select(lanes, Real(0.0), last_leading_);
+  }
+
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose matrix must be new.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
@@ -203,24 +210,25 @@ class Bdf {
     result.singular = live & matrices_.singular();
     factored_ = select(renewed_, leading, factored_);
     // The rate of convergence is that of the matrix.
-    state.contraction = select(leading != last_leading_, Real(100.0), state.contraction);
+    state.contraction = select(live & (leading != last_leading_), Real(100.0), state.contraction);
     last_leading_ = select(live, leading, last_leading_);
     const Real scale = Real(2.0) / (Real(1.0) + leading / factored_);
 
     for (int j = 0; j < n; ++j) e_[j] = Real(0.0);
-    const auto newton = solve_newton<Real>(control, live & !result.singular, state.contraction, [&](const Mask& lanes) {
-      Real delta[n];
-      System::residual(t, y, dy, state.p, delta);
-      factors_.solve(delta);
-      for (int j = 0; j < n; ++j) {
-        delta[j] *= scale;
-        const Real applied = select(lanes, delta[j], Real(0.0));
-        y[j] -= applied;
-        dy[j] -= leading * applied;
-        e_[j] -= applied;
-      }
-      return weighted_norm(delta, state.weight);
-    });
+    const auto newton =
+        solve_newton<Real>(control, live & !result.singular, state.patient, state.contraction, [&](const Mask& lanes) {
+          Real delta[n];
+          System::residual(t, y, dy, state.p, delta);
+          factors_.solve(delta);
+          for (int j = 0; j < n; ++j) {
+            delta[j] *= scale;
+            const Real applied = select(lanes, delta[j], Real(0.0));
+            y[j] -= applied;
+            dy[j] -= leading * applied;
+            e_[j] -= applied;
+          }
+          return weighted_norm(delta, state.weight);
+        });
     for (int j = 0; j < n; ++j) dy_[j] = dy[j];
     result.converged = newton.converged;
     result.finite = newton.finite;

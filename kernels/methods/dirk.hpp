@@ -9,6 +9,7 @@
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
 #include "dirk_tableaux.hpp"
+#include "interior.hpp"
 #include "step.hpp"
 
 namespace manyfold {
@@ -48,6 +49,9 @@ class DiagonallyImplicit {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
@@ -70,12 +74,13 @@ class DiagonallyImplicit {
       Real base[n];
       Real Y[n];
       predict<i>(state, h, base, Y);
-      const auto newton = solve_newton<Real>(control, result.converged, state.contraction, [&](const Mask& iterating) {
-        Real delta[n];
-        stage_residual(c, state, h, over_diagonal, base, Y, delta);
-        factors_.solve(delta);
-        return correct(iterating, state.weight, delta, Y);
-      });
+      const auto newton =
+          solve_newton<Real>(control, result.converged, state.patient, state.contraction, [&](const Mask& iterating) {
+            Real delta[n];
+            stage_residual(c, state, h, over_diagonal, base, Y, delta);
+            factors_.solve(delta);
+            return correct(iterating, state.weight, delta, Y);
+          });
       end_stage(i, state, base, Y);
       report(newton, result, work);
     });
@@ -84,6 +89,7 @@ class DiagonallyImplicit {
     error_residual(state, h, over_diagonal, error);
     factors_.solve(error);
     count_work<Real>(work.solves, result.converged, Real(1.0));
+    if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, result.converged, Real(1.0));
     result.error = weighted_norm(error, state.weight);
     return result;
   }
@@ -182,7 +188,8 @@ class DiagonallyImplicit {
     result.converged = newton.converged;
   }
 
-  /// The error estimate is (F_y'/(gamma h) + F_y)^-1 times this, F_y'/(gamma h) d. The filter is that of Hosea &
+  /// The error estimate is (F_y'/(gamma h) + F_y)^-1 times this, F_y'/(gamma h) d and, in the rows of constraints, the
+  /// residual of the dense output within the step. The filter is that of Hosea &
   /// Shampine, Appl. Numer. Math. 20 (1996); it also leaves out the slopes of algebraic variables, which are of the
   /// stage order only.
   MANYFOLD_INLINE void error_residual(const auto& state, const Real& h, const Real& over_diagonal,
@@ -191,6 +198,14 @@ class DiagonallyImplicit {
     difference(state, h, raw);
     for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
     matrices_.apply_dy(raw, error);
+    if constexpr (tests_interior<System>()) {
+      Real interior[n];
+      interior_residual<System, weights, widest_gap(Tableau::c), first>(state, h, z_, z_[s - first - 1], interior);
+      static_for<n>([&](auto i) {
+        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i))
+          error[i] += select(state.discontinuous, Real(0.0), Real(reduced_interior_weight) * interior[i]);
+      });
+    }
   }
 
   Matrices matrices_;

@@ -7,6 +7,7 @@
 // once, (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
+#include "interior.hpp"
 #include "radau.hpp"
 #include "step.hpp"
 
@@ -189,6 +190,14 @@ class Cameron {
     trimming_factors_.use(workspace.trimming, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    matrices_.forget(lanes);
+    factored_h_ = select(lanes, Real(0.0), factored_h_);
+    jacobian_age_ = select(lanes, Real(0.0), jacobian_age_);
+    slow_ = slow_ & !lanes;
+  }
+
   /// The order to begin with goes to the state; returns the length of the first step, (4.5), of at most |h|.
   static MANYFOLD_INLINE Real begin(const Mask& lanes, State& state, const Real& h, const Tolerances<n>& tolerances) {
     Real p(first_order);
@@ -260,15 +269,16 @@ class Cameron {
         });
         Y[k] = state.y[k] + state.path.increment(k, Real(c) * ratio);
       });
-      const auto newton = solve_newton<Real>(control, lanes, state.contraction, [&](const Mask& iterating) {
-        Real K[n];
-        Real delta[n];
-        for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
-        System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
-        stage_factors_.solve(delta);
-        for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
-        return scale * sqrt(weighted_square(delta, state.weight));
-      });
+      const auto newton =
+          solve_newton<Real>(control, lanes, state.patient, state.contraction, [&](const Mask& iterating) {
+            Real K[n];
+            Real delta[n];
+            for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
+            System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
+            stage_factors_.solve(delta);
+            for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
+            return scale * sqrt(weighted_square(delta, state.weight));
+          });
       for (int k = 0; k < n; ++k) {
         hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / gamma);
         z_[i][k] = Y[k] - state.y[k];
@@ -301,7 +311,7 @@ class Cameron {
       });
       Real contraction(1.0);
       const Mask lanes = result.converged;
-      const auto newton = solve_newton<Real>(control, lanes, contraction, [&](const Mask& iterating) {
+      const auto newton = solve_newton<Real>(control, lanes, state.patient, contraction, [&](const Mask& iterating) {
         Real delta[n];
         System::residual(state.t + h, Y, unused, state.p, delta);
         for_each_index<n>([&](auto k) {
@@ -317,6 +327,14 @@ class Cameron {
       count(lanes, newton);
       result.finite = result.finite & (newton.finite | !lanes);
       result.converged = result.converged & (newton.converged | !lanes);
+    }
+    if constexpr (trims && error_test == ErrorTest::all) {
+      const Real within = interior_norm(state, h);
+      const Mask lanes = result.converged;
+      error_ = select(state.discontinuous, error_, sqrt(error_ * error_ + within * within));
+      result.error = error_;
+      count_work<Real>(work.residuals, lanes, Real(1.0));
+      count_work<Real>(work.solves, lanes, Real(1.0));
     }
     slow_ = (slow_ & !live) | (live & (result.rate > Real(CameronRules::rate_to_keep)));
     return result;
@@ -440,6 +458,38 @@ class Cameron {
       sum += square((combination(order + Real(1.0), k) - combination(order, k)) * state.weight[k]);
     });
     return sqrt(sum);
+  }
+
+  /// The error of the algebraic variables within the step, as `distance` measures it.
+  MANYFOLD_INLINE Real interior_norm(const State& state, const Real& h) {
+    constexpr double theta = widest_gap(CameronFamily::c);
+    Real Y[n];
+    Real unused[n];
+    for_each_index<n>([&](auto k) {
+      Y[k] = state.y[k] + end_[k];
+      unused[k] = Real(0.0);
+    });
+    static_for<3>([&](auto level) {
+      constexpr int p = level + 1;
+      constexpr auto at = dense_weights_at(cameron::dense_weights<p>(), theta - 1.0);
+      const Mask lanes = state.path.p == Real(static_cast<double>(p));
+      for_each_index<n>([&](auto k) {
+        constexpr double of_end = at.value[p + 1];
+        Real sum = Real(of_end) * end_[k];
+        static_for<p + 1>([&](auto i) {
+          constexpr double weight = at.value[i];
+          sum += Real(weight) * z_[i][k];
+        });
+        Y[k] += select(lanes, sum, Real(0.0));
+      });
+    });
+    Real error[n];
+    System::residual(state.t + Real(theta) * h, Y, unused, state.p, error);
+    for_each_index<n>([&](auto k) {
+      if (!System::algebraic(k)) error[k] = Real(0.0);
+    });
+    trimming_factors_.solve(error);
+    return Real(reduced_interior_weight) * sqrt(weighted_square(error, state.weight));
   }
 
   static constexpr MANYFOLD_INLINE int trimming_row(int k) {

@@ -123,6 +123,14 @@ class VariableDirk {
     order4_.use(workspace.order4, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    for_each_order([&](auto& method, double /*level*/) { method.forget(lanes); });
+    for (int k = 0; k < n; ++k) D_[k] = select(lanes, Real(0.0), D_[k]);
+    lower_error_ = select(lanes, Real(0.0), lower_error_);
+    higher_error_ = select(lanes, Real(0.0), higher_error_);
+  }
+
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
@@ -229,7 +237,7 @@ class VariableDirk {
   Order3 order3_;
   Order4 order4_;
   // Of the attempt.
-  Real D_[n];
+  Real D_[n] = {};
   Real lower_error_ = Real(0.0);
   Real higher_error_ = Real(0.0);
 };

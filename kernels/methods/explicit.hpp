@@ -107,6 +107,9 @@ class ExplicitRungeKutta {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
@@ -150,7 +153,7 @@ class ExplicitRungeKutta {
         count_work<Real>(work.residuals, live, Real(1.0));
         count_work<Real>(work.solves, live, Real(1.0));
       } else {
-        const auto newton = solve_newton<Real>(control, result.converged, state.contraction, correct);
+        const auto newton = solve_newton<Real>(control, result.converged, state.patient, state.contraction, correct);
         work.newton_passes += newton.passes;
         count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
         count_work<Real>(work.residuals, result.converged, newton.iterations);

@@ -78,6 +78,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     Real error[n];
     this->factors_.get(error);
     count_work<Real>(work.solves, Mask(true), Real(1.0));
+    if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, Mask(true), Real(1.0));
     result_.error = weighted_norm(error, state.weight);
     return Wait::nothing;
   }
@@ -104,7 +105,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
       constexpr int i = solved + first;
       if (i == stage_) this->template predict<i>(state, h_, base_, Y_);
     });
-    newton_.begin(Mask(true), state.contraction);
+    newton_.begin(Mask(true), state.patient, state.contraction);
     put_stage_residual(state);
   }
   MANYFOLD_INLINE void put_stage_residual(const State& state) {

@@ -38,7 +38,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     result_.finite = Mask(true);
     result_.renewed = this->matrices_.renewed();
     this->predict(state, h, w_);
-    newton_.begin(Mask(true), state.contraction);
+    newton_.begin(Mask(true), state.patient, state.contraction);
     first_correction_ = true;
     put_stage_residuals(state);
   }
@@ -65,7 +65,13 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     }
     this->report(newton_.end(Mask(true), state.contraction), Mask(true), result_, work);
     if (!result_.converged) return Wait::nothing;
-    put_error_residual(state, state.y);
+    Real v[n];
+    Real error[n];
+    this->error_slope(over_h_, v);
+    this->start_residual(state, state.y, v, error);
+    this->add_interior(state, h_, error, interior_);
+    count_work<Real>(work.residuals, Mask(true), Real(tests_interior<System>() ? 1.0 : 0.0));
+    put_error(error);
     return Wait::filter;
   }
 
@@ -80,7 +86,10 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     cautious_ = Mask(false);
     Real shifted[n];
     for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - error[k];
-    put_error_residual(state, shifted);
+    Real v[n];
+    this->error_slope(over_h_, v);
+    this->start_residual(state, shifted, v, error);
+    put_error(error);
     return Wait::filter;
   }
 
@@ -127,11 +136,8 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     this->stage_residuals(state, h_, over_h_, right);
     this->for_each_system(right, [](auto& factors, const auto& b) { factors.put(b); });
   }
-  MANYFOLD_INLINE void put_error_residual(const auto& state, const Real (&y)[n]) {
-    Real v[n];
-    Real error[n];
-    this->error_slope(over_h_, v);
-    this->error_residual(state, y, v, error);
+  MANYFOLD_INLINE void put_error(Real (&error)[n]) {
+    this->join(interior_, error);
     this->filter(error, [](auto& factors, const auto& b) { factors.put(b); });
   }
 
@@ -143,6 +149,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   bool first_correction_;  ///< is what the factors are good for still to be found out?
   NewtonIteration<Real> newton_;
   Real w_[s][n];
+  Real interior_[n];
   StepAttempt<Real> result_;
 };
 

@@ -8,6 +8,7 @@
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
 #include "collocation_tableaux.hpp"
+#include "interior.hpp"
 #include "step.hpp"
 
 namespace manyfold {
@@ -77,7 +78,7 @@ constexpr auto polynomial_from_stages() {
   constexpr int s = Tableau::stages;
   constexpr int size = degree<Tableau>;
   SquareMatrix<size> powers;
-  SquareMatrix<s> differences;
+  double differences[size][s] = {};
   for (int row = 0; row < size; ++row) {
     // Rows: theta = 0, then the nodes between 0 and 1.
     const int stage = row - 1 + s - size;
@@ -87,17 +88,26 @@ constexpr auto polynomial_from_stages() {
       powers.at[row][k] = power;
       power *= u;
     }
-    differences.at[row][s - 1] = -1.0;
-    if (row > 0) differences.at[row][stage] += 1.0;
+    differences[row][s - 1] = -1.0;
+    if (row > 0) differences[row][stage] += 1.0;
   }
   const SquareMatrix<size> inverse_powers = inverse(powers);
-  SquareMatrix<s> result;
+  DenseWeights<s, size> result;
   for (int k = 0; k < size; ++k) {
     for (int j = 0; j < s; ++j) {
-      for (int row = 0; row < size; ++row) result.at[k][j] += inverse_powers.at[k][row] * differences.at[row][j];
+      for (int row = 0; row < size; ++row) result.at[k][j] += inverse_powers.at[k][row] * differences[row][j];
     }
   }
   return result;
+}
+
+/// Of the residual of the collocation polynomial, which vanishes at the nodes: what it is at t_n relative to theta. For
+/// Lobatto IIIC, whose polynomial does not collocate at t_n, 0.
+template <class Tableau>
+constexpr double residual_at_start(double theta) {
+  double ratio = 1.0;
+  for (const double c : Tableau::c) ratio *= c / (c - theta);
+  return ratio;
 }
 
 }  // namespace collocation
@@ -153,6 +163,9 @@ class Collocation {
     static_for<pairs>([&](auto pair) { complex_factors_[pair].use(workspace.complex[pair], team); });
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, auto& state,
@@ -166,14 +179,15 @@ class Collocation {
 
     Real w[s][n];
     predict(state, h, w);
-    const auto newton = solve_newton<Real>(control, solvable, state.contraction, [&](const Mask& iterating) {
-      Real dw[s][n];
-      stage_residuals(state, h, over_h, dw);
-      for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
-      return correct(iterating, state.weight, dw, w);
-    });
+    const auto newton =
+        solve_newton<Real>(control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
+          Real dw[s][n];
+          stage_residuals(state, h, over_h, dw);
+          for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
+          return correct(iterating, state.weight, dw, w);
+        });
     report(newton, live, result, work);
-    result.error = estimate_error(newton.converged, cautious, state, over_h, work);
+    result.error = estimate_error(newton.converged, cautious, state, h, over_h, work);
     return result;
   }
 
@@ -303,17 +317,45 @@ class Collocation {
     }
   }
 
-  /// What `filter` makes the error estimate of: the residual at y with that slope.
-  static MANYFOLD_INLINE void error_residual(const auto& state, const Real (&y)[n], const Real (&v)[n],
-                                             Real (&error)[n]) {
-    System::residual(state.t, y, v, state.p, error);
-    if constexpr (System::highest_index() > 1) {
-      // y_n meets the constraints but for what Newton's method left, which the filter multiplies by
-      // (gamma/h)^(index-1), however short the step.
+  /// F(t_n, y, v), which `filter` makes the error estimate (IV.8.19) of.
+  static MANYFOLD_INLINE void start_residual(const auto& state, const Real (&y)[n], const Real (&v)[n],
+                                             Real (&residual)[n]) {
+    System::residual(state.t, y, v, state.p, residual);
+  }
+
+  /// What is added to the `start` residual for the estimate to see the whole step, from the residual of the polynomial
+  /// within the step. In the rows of derivatives both have the same leading term, and the estimate takes their mean. In
+  /// the rows of constraints it takes the latter alone, less what comes of y_n, which meets the constraints but for
+  /// what Newton's method left: the filter multiplies that by (gamma/h)^(index-1), however short the step.
+  MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, const Real (&start)[n],
+                                    Real (&interior)[n]) const {
+    if constexpr (tests_interior<System>()) {
+      interior_residual<System, polynomial, theta>(state, h, z_, z_[s - 1], interior);
       static_for<n>([&](auto i) {
-        if constexpr (System::algebraic_equation(i)) error[i] = Real(0.0);
+        if constexpr (System::algebraic_equation(i)) {
+          interior[i] -= Real(share_of_start) * start[i];
+        } else {
+          if constexpr (System::singular_mass_matrix()) interior[i] -= Real(share_of_start) * start[i];
+          interior[i] *= Real(0.5 * collocation::residual_at_start<Tableau>(theta));
+        }
+        interior[i] = select(state.discontinuous, Real(0.0), interior[i]);
       });
     }
+  }
+
+  /// The argument of the filter, into `start`.
+  static MANYFOLD_INLINE void join(const Real (&interior)[n], Real (&start)[n]) {
+    static_for<n>([&](auto i) {
+      if constexpr (tests_interior<System>()) {
+        if constexpr (System::algebraic_equation(i)) {
+          start[i] = interior[i];
+        } else {
+          start[i] = Real(is_lobatto ? 1.0 : 0.5) * start[i] + interior[i];
+        }
+      } else if constexpr (System::highest_index() > 1 && System::algebraic_equation(i)) {
+        start[i] = Real(0.0);
+      }
+    });
   }
 
   /// x := (gamma/h F_y' + F_y)^-1 x. Without a real eigenvalue, with the first complex one, lambda: the imaginary part
@@ -335,33 +377,31 @@ class Collocation {
   }
 
   /// (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
-  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state,
+  MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state, const Real& h,
                                       const Real& over_h, WorkCounters<Real>& work) {
     Real v[n];
+    Real error[n];
+    Real interior[n];
     error_slope(over_h, v);
-    const auto estimate = [&](const Real(&y)[n]) {
-      Real error[n];
-      error_residual(state, y, v, error);
+    start_residual(state, state.y, v, error);
+    add_interior(state, h, error, interior);
+    const auto filtered_norm = [&] {
+      join(interior, error);
       filter(error, [](auto& factors, auto& b) { factors.solve(b); });
-      struct {
-        Real vector[n];
-        Real norm;
-      } filtered;
-      for (int k = 0; k < n; ++k) filtered.vector[k] = -error[k];
-      filtered.norm = weighted_norm(error, state.weight);
-      return filtered;
+      return weighted_norm(error, state.weight);
     };
-    auto error = estimate(state.y);
-    const Mask again = converged & cautious & !(error.norm < Real(1.0));
+    Real norm = filtered_norm();
+    const Mask again = converged & cautious & !(norm < Real(1.0));
     if (any(again)) {
       Real shifted[n];
-      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] + error.vector[k];
-      error.norm = select(again, estimate(shifted).norm, error.norm);
+      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - error[k];
+      start_residual(state, shifted, v, error);
+      norm = select(again, filtered_norm(), norm);
     }
     const Real calls = select(again, Real(2.0), Real(1.0));
-    count_work<Real>(work.residuals, converged, calls);
+    count_work<Real>(work.residuals, converged, calls + Real(tests_interior<System>() ? 1.0 : 0.0));
     count_work<Real>(work.solves, converged, calls);
-    return error.norm;
+    return norm;
   }
 
   Matrices matrices_;
@@ -372,9 +412,20 @@ class Collocation {
  private:
   static constexpr auto inverse_A = collocation::inverse_of_A<Tableau>();
   static constexpr auto polynomial = collocation::polynomial_from_stages<Tableau>();
+  /// Where the residual within the step is looked at.
+  static constexpr double theta = widest_gap(Tableau::c);
+  /// Lobatto IIIC: the residual of the polynomial in rows of derivatives is not that of its estimate.
+  static constexpr bool is_lobatto = Tableau::c[0] == 0.0;
+  /// Weight of y_n in the polynomial there.
+  static constexpr double find_share_of_start() {
+    double share = 0.0;
+    for (const double weight : dense_weights_at(polynomial, theta - 1.0).value) share -= weight;
+    return share;
+  }
+  static constexpr double share_of_start = find_share_of_start();
 
   /// sum_j matrix_ij x_j, component k.
-  template <collocation::SquareMatrix<s> matrix, int i>
+  template <auto matrix, int i>
   static MANYFOLD_INLINE Real combine(const Real (&x)[s][n], int k) {
     constexpr double first = matrix.at[i][0];
     Real sum = Real(first) * x[0][k];

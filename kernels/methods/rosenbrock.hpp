@@ -6,6 +6,7 @@
 // d_i h F_t, with Y_i = y_n + sum_j a_ij U_j. The order rests on Jacobians that are exact: they are new in every step.
 #include "../linalg/factors.hpp"
 #include "../linearisation.hpp"
+#include "interior.hpp"
 #include "rosenbrock_tableaux.hpp"
 #include "step.hpp"
 
@@ -30,6 +31,24 @@ constexpr auto dense_weights() {
     for (int k = 1; k < degree; ++k) result.at[k][i] = -(power[k] + power[k - 1]);
   }
   return result;
+}
+
+/// What is left within the step, at theta, of a residual of the constraints at y_n: of z = 0 in place of a constraint,
+/// where every stage takes U_i = -Y_i.
+template <class Tableau>
+constexpr double share_of_start(double theta) {
+  constexpr int s = Tableau::stages;
+  constexpr auto weights = dense_weights<Tableau>();
+  const auto at = dense_weights_at(weights, theta - 1.0);
+  double U[s] = {};
+  double share = 1.0;
+  for (int i = 0; i < s; ++i) {
+    double Y = 1.0;
+    for (int j = 0; j < i; ++j) Y += Tableau::a[i][j] * U[j];
+    U[i] = -Y;
+    share += (at.value[i] + Tableau::m[i]) * U[i];
+  }
+  return share;
 }
 
 }  // namespace rosenbrock
@@ -72,6 +91,9 @@ class Rosenbrock {
     factors_.use(workspace.factors, team);
   }
 
+  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
+  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,
                                             const State& state, const Real& h, const NewtonControl& /*control*/,
@@ -86,6 +108,7 @@ class Rosenbrock {
 
     Real by_t[n];
     System::time_derivative(state.t, state.y, state.dy, state.p, by_t);
+    Real start[n];  // F at t_n
     static_for<s>([&](auto stage) {
       constexpr int i = stage;
       constexpr double c = Tableau::c[i];
@@ -104,6 +127,9 @@ class Rosenbrock {
         V[k] *= over_h;
       }
       System::residual(state.t + Real(c) * h, Y, V, state.p, U_[i]);
+      if constexpr (i == 0) {
+        for (int k = 0; k < n; ++k) start[k] = U_[0][k];
+      }
       for (int k = 0; k < n; ++k) {
         if constexpr (d != 0.0) U_[i][k] += Real(d) * h * by_t[k];
         U_[i][k] = -U_[i][k];
@@ -119,14 +145,20 @@ class Rosenbrock {
         if constexpr (e != 0.0) error[k] += Real(e) * U_[i][k];
       });
     }
-    result.error = weighted_norm(error, state.weight);
+    Real sum = weighted_square(error, state.weight);
+    if constexpr (tests_interior<System>()) {
+      interior_error(state, h, start, error);
+      sum += select(state.discontinuous, Real(0.0), weighted_square(error, state.weight));
+    }
+    result.error = sqrt(sum * Real(1.0 / n));
     result.finite = is_finite(result.error);
     result.converged = live & !result.singular & result.finite;
     result.rate = Real(0.0);
     result.iterations = Real(1.0);
     // One residual more for the derivative with respect to time.
-    count_work<Real>(work.residuals, live, Real(s + 1.0));
-    count_work<Real>(work.solves, live, Real(double(s)));
+    constexpr double interior = tests_interior<System>() ? 1.0 : 0.0;
+    count_work<Real>(work.residuals, live, Real(s + 1.0 + interior));
+    count_work<Real>(work.solves, live, Real(double(s) + interior));
     return result;
   }
 
@@ -145,13 +177,10 @@ class Rosenbrock {
         state.path.coefficient[power][k] = select(accepted, sum, state.path.coefficient[power][k]);
       }
     });
+    Real end[n];
+    increment(end);
     for (int k = 0; k < n; ++k) {
-      Real sum = state.y[k];
-      static_for<s>([&](auto i) {
-        constexpr double m = Tableau::m[i];
-        if constexpr (m != 0.0) sum += Real(m) * U_[i][k];
-      });
-      state.y[k] = select(accepted, sum, state.y[k]);
+      state.y[k] = select(accepted, state.y[k] + end[k], state.y[k]);
       // The slope of the dense output: no stage has that of the solution.
       state.dy[k] = select(accepted, state.path.coefficient[0][k] * over_h, state.dy[k]);
     }
@@ -159,6 +188,38 @@ class Rosenbrock {
 
  private:
   static constexpr auto weights = rosenbrock::dense_weights<Tableau>();
+  /// Where the residual within the step is looked at.
+  static constexpr double theta = widest_gap(Tableau::c);
+
+  /// y_(n+1) - y_n
+  MANYFOLD_INLINE void increment(Real (&end)[n]) const {
+    for (int k = 0; k < n; ++k) {
+      end[k] = Real(0.0);
+      static_for<s>([&](auto i) {
+        constexpr double m = Tableau::m[i];
+        if constexpr (m != 0.0) end[k] += Real(m) * U_[i][k];
+      });
+    }
+  }
+
+  /// The error of the algebraic variables within the step, less what comes of y_n, which meets the constraints but for
+  /// what the last step left: the embedded method and the method agree about them at the end, whatever they do between.
+  MANYFOLD_INLINE void interior_error(const State& state, const Real& h, const Real (&start)[n], Real (&error)[n]) {
+    Real end[n];
+    Real moving[n];
+    increment(end);
+    interior_residual<System, weights, theta>(state, h, U_, end, error);
+    matrices_.apply_dy(state.dy, moving);
+    static_for<n>([&](auto i) {
+      if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
+        constexpr double share = rosenbrock::share_of_start<Tableau>(theta);
+        error[i] = Real(Tableau::interior_weight) * (error[i] - Real(share) * (start[i] + moving[i]));
+      } else {
+        error[i] = Real(0.0);
+      }
+    });
+    factors_.solve(error);
+  }
 
   Matrices matrices_;
   StageFactors factors_;

@@ -4,9 +4,11 @@
 //
 //   (M/(gamma h) - f_y) U_i = f(t_n + c_i h, y_n + sum_j a_ij U_j) + M sum_j C_ij U_j / h + d_i h f_t
 //   y_(n+1) = y_n + sum_i m_i U_i, err = sum_i e_i U_i
+//   interior_weight       of errors within the step: see interior.hpp
 //   H     y(t_n + theta h) = (1 - theta) y_n + theta (y_(n+1) + (1 - theta) sum_k theta^k sum_i H_ki U_i)
 //
 // All are stiffly accurate and L-stable, and of their order for differential-algebraic systems of index 1.
+#include "interior.hpp"
 
 namespace manyfold {
 
@@ -18,6 +20,7 @@ struct Rodas3PTableau {
   static constexpr int order = 3;
   static constexpr int error_order = 3;  ///< the estimate is O(h^3)
   static constexpr int dense_degree = 3;
+  static constexpr double interior_weight = reduced_interior_weight;
   static constexpr double gamma = 0.3333333333333333333333;
   static constexpr double a[5][5] = {{0.0, 0.0, 0.0, 0.0, 0.0},
                                      {1.333333333333333333333, 0.0, 0.0, 0.0, 0.0},
@@ -44,6 +47,7 @@ struct Rodas4Tableau {
   static constexpr int order = 4;
   static constexpr int error_order = 4;  ///< the estimate is O(h^4)
   static constexpr int dense_degree = 3;
+  static constexpr double interior_weight = reduced_interior_weight;
   static constexpr double gamma = 0.25;
   static constexpr double a[6][6] = {
       {0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
@@ -77,6 +81,7 @@ struct Rodas5PTableau {
   static constexpr int order = 5;
   static constexpr int error_order = 5;  ///< the estimate is O(h^5)
   static constexpr int dense_degree = 4;
+  static constexpr double interior_weight = 1.0;
   static constexpr double gamma = 0.21193756319429014;
   static constexpr double a[8][8] = {
       {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},

@@ -23,9 +23,11 @@ struct LaneState {
   Real y[n];
   Real dy[n];  ///< y', as the method knows it at t
   Real p[System::constants_size];
-  Real weight[n];    ///< of the error norm at y
-  double rtol;       ///< of the error norm
-  Real contraction;  ///< of Newton's method in the last step
+  Real weight[n];        ///< of the error norm at y
+  double rtol;           ///< of the error norm
+  Real contraction;      ///< of Newton's method in the last step
+  MaskOf<Real> patient;  ///< Newton's method failed in several attempts: more iterations may help, shorter steps do not
+  MaskOf<Real> discontinuous;  ///< the error within the step does not fall with h: a jump of algebraic variables
   Path path;
 };
 

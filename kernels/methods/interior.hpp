@@ -1,0 +1,67 @@
+#pragma once
+// The residual within a step. All stages meet the constraints, and so does the end of a step: estimates that compare
+// solutions at the end do not see the way of the algebraic variables, and a step may pass over a pulse of theirs. The
+// residual of the dense output far from the nodes sees it. The matrix of the stages makes of it the error of the
+// algebraic variables there, which is what the error test bounds and what users see between the steps. It costs one
+// evaluation of the equations.
+#include "../dense_output.hpp"
+#include "../error_norm.hpp"
+#include "../static_for.hpp"
+
+namespace manyfold {
+
+/// Does the error test look into the steps?
+template <class System>
+constexpr bool tests_interior() {
+  return error_test == ErrorTest::all && System::constrained();
+}
+
+/// What errors within a step count beside those at its end, where the dense output is less accurate than the method:
+/// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight
+/// tolerances.
+inline constexpr double reduced_interior_weight = 0.25;
+
+/// The middle of the widest gap between 0, the nodes in (0, 1), and 1.
+template <int s>
+constexpr double widest_gap(const double (&c)[s]) {
+  double widest = 0.0;
+  double middle = 0.5;
+  for (double from = 0.0; from < 1.0;) {
+    double to = 1.0;
+    for (const double node : c) {
+      if (node > from && node < to) to = node;
+    }
+    if (to - from > widest) {
+      widest = to - from;
+      middle = 0.5 * (from + to);
+    }
+    from = to;
+  }
+  return middle;
+}
+
+/// F(t + theta h, P, P') of the dense output of an attempt, P = y + end + sum_i w_i x_i with the `weights` from number
+/// `first` on: `x` [count][n] is what the method keeps of its stages, `end` [n] is y_(n+1) - y_n.
+template <class System, auto weights, double theta, int first = 0, class Real, int count>
+MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const Real (&x)[count][System::n],
+                                       const Real (&end)[System::n], Real (&F)[System::n]) {
+  constexpr int n = System::n;
+  constexpr auto at = dense_weights_at(weights, theta - 1.0);
+  const Real over_h = Real(1.0) / h;
+  Real Y[n];
+  Real dY[n];
+  for (int k = 0; k < n; ++k) {
+    Y[k] = state.y[k] + end[k];
+    dY[k] = Real(0.0);
+    static_for<count>([&](auto i) {
+      constexpr double value = at.value[i + first];
+      constexpr double slope = at.slope[i + first];
+      Y[k] += Real(value) * x[i][k];
+      dY[k] += Real(slope) * x[i][k];
+    });
+    dY[k] *= over_h;
+  }
+  System::residual(state.t + Real(theta) * h, Y, dY, state.p, F);
+}
+
+}  // namespace manyfold

@@ -197,13 +197,14 @@ class Consistency {
   }
 
   /// The changes of least size, x = S^2 A^T (A S^2 A^T)^-1 r with the matrix A of a stage and the scales S. Derivatives
-  /// and algebraic variables are free: their scales are larger by 1e4.
+  /// and algebraic variables are free: their scales are larger by a thousand,
+  /// whose square leaves half of the digits.
   template <int lag>
   class LeastChange {
    public:
-    MANYFOLD_INLINE Mask linearise(const Mask& mask, const Consistency& owner, const Real& span,
-                                   const Tolerances<n>& tolerances, auto&& stays) {
-      constexpr double free = 1e4;
+    MANYFOLD_INLINE Mask linearise(const Mask& mask, const Consistency& owner, const Tolerances<n>& tolerances,
+                                   auto&& stays) {
+      constexpr double free = 1e3;
       double largest = 0.0;
       for (int j = 0; j < n; ++j) largest = max(largest, tolerances.atol[j]);
       largest = max(largest, epsilon<Real>);
@@ -217,7 +218,6 @@ class Consistency {
           scale_[j] = Real(max(tolerances.atol[j] / largest, epsilon<Real>));
         } else {
           scale_[j] = Real(free);
-          for (int l = 0; l < order; ++l) scale_[j] = scale_[j] / abs(span);
         }
       });
       for (int a = 0; a < rows; ++a) {
@@ -308,7 +308,7 @@ class Consistency {
       Mask solvable;
       if constexpr (nearest) {
         evaluate(t, x, p, weight, tolerances.rtol);
-        solvable = least.linearise(searching, *this, span, tolerances, stays);
+        solvable = least.linearise(searching, *this, tolerances, stays);
       } else {
         solvable = linearise(searching, t, x, p, weight, tolerances.rtol);
       }

@@ -63,7 +63,7 @@ class NewtonIteration {
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
-      hopeless = hopeless | (!(reachable <= tolerance) & !patient_);
+      hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient_);
     }
     const Mask done = iterating_ & !diverging & (factor_ * size <= tolerance);
     result_.converged = result_.converged | done;

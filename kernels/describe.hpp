@@ -62,6 +62,12 @@ void describe_model(ModelDescription& description) {
       }
     }
   }
+  description.freedoms = 0;
+  for (int i = 0; i < S::n; ++i) description.freedoms += S::derivative_occurs(i) ? 1 : 0;
+  description.freedoms -= Manifold<S>::constraints;
+  if constexpr (S::highest_index() > 1 && S::known_pattern) {
+    description.differentiations = Structure<S>::differentiations;
+  }
   if constexpr (model_check::HasParameters<Equations>) {
     for (const Parameter& parameter : Equations::parameters) {
       description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
@@ -78,7 +84,7 @@ void describe_model(ModelDescription& description) {
       description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
     }
   }
-  description.constraints = Manifold<System<Equations>>::count;
+  description.constraints = Manifold<S>::count;
   if constexpr (requires { Equations::structural.name; }) {
     const Structural structural = Equations::structural;
     description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};

@@ -308,13 +308,16 @@ class EventMonitor {
     Real first(1.0);  // in units of the step; positive: none
     for (int i = 0; i < events; ++i) first = min(first, root_[i]);
     Mask crossed = accepted & (first <= Real(0.0));
-    result.again = crossed & rough & (first > Real(close_to_end - 1.0)) & (first < Real(-close_to_end));
+    const Real cut = begin + Real(1.0 + cut_margin) * (Real(1.0) + first) * state.path.h;
+    // A step to an event that is closer than the resolution would have no length.
+    result.again = crossed & rough & (first > Real(close_to_end - 1.0)) & (first < Real(-close_to_end)) &
+                   (abs(cut - begin) > resolution);
     if (any(result.again)) {
       for (int i = 0; i < events; ++i) {
         side_[i] = select(result.again, came_from_[i], side_[i]);
         start_[i] = select(result.again, start_before[i], start_[i]);
       }
-      result.cut = begin + Real(1.0 + cut_margin) * (Real(1.0) + first) * state.path.h;
+      result.cut = cut;
       crossed = crossed & !result.again;
     }
     // Simultaneous events happen when the last of them has crossed; those at the end of the step, there.

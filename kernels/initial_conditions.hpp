@@ -8,7 +8,7 @@
 #include "error_norm.hpp"
 #include "linalg/factors.hpp"
 #include "linearisation.hpp"
-#include "multipliers.hpp"
+#include "projection.hpp"
 
 namespace manyfold {
 
@@ -86,13 +86,13 @@ class InitialConditions {
     for_each_index<n>([&](auto i) {
       if (!Unknowns::knows_derivative(i)) dy[i] = Real(0.0);
     });
-    if constexpr (at_start && System::starts_projected()) {
+    if constexpr (structural) {
+      settle(active, t, span, y, dy, p, tolerances, result);
+      return result;
+    } else if constexpr (at_start && System::starts_projected()) {
       result.consistent = project<System, Distance::far>(active, t, y, p, tolerances).met | !active;
     }
     if constexpr (System::highest_index() > 1) {
-      if constexpr (Manifold<System>::finds_multipliers) {
-        Multipliers<System, Real>::find(active, t, y, p, weight, tolerances.rtol);
-      }
       differentiate(t, y, dy, p);
     } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
       slide(active, t, span, y, dy, p, weight, result);
@@ -132,6 +132,8 @@ class InitialConditions {
   static constexpr double euler_fraction = 1e-3;
   /// A correction below this part of the tolerance is the last: the error after it is far smaller still.
   static constexpr double small_correction = 1e-3;
+  /// Derivatives that change by less, relative to themselves, are found.
+  static constexpr double small_change = 1e-6;
   static constexpr int most_iterations = 30;
   /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
   static constexpr int most_slope_iterations = 12;
@@ -156,9 +158,36 @@ class InitialConditions {
 
   using Unknowns = InitialUnknowns<System, at_start>;
   static constexpr Unknowns unknowns = {};
-  static_assert(unknowns.count == n,
+  static_assert(System::highest_index() > 1 || unknowns.count == n,
                 "manyfold: as many initial values and derivatives must be given as there are variables whose "
                 "derivative stands in an equation");
+
+  // What the structure says of the stated indices. Where M or F_y' may be singular in combinations of rows, the index
+  // by the structure may be above the true one, and nothing is said.
+  static constexpr bool determines_algebraic() {
+    if constexpr (!at_start || !System::gives_by_kind() || !System::known_pattern || System::highest_index() > 1 ||
+                  System::singular_mass_matrix()) {
+      return true;
+    } else {
+      return SymbolicLU<SearchStructure>::ordering.nonsingular;
+    }
+  }
+  static constexpr bool semi_explicit_structure =
+      System::semi_explicit && System::known_pattern && System::highest_index() > 1;
+  static constexpr int structural_index() {
+    if constexpr (semi_explicit_structure) {
+      return Structure<System>::offsets.index();
+    } else {
+      return 1;
+    }
+  }
+  static constexpr bool determines_stated_index_1() {
+    if constexpr (semi_explicit_structure) {
+      return determines_index_1<System>();
+    } else {
+      return true;
+    }
+  }
   static constexpr MANYFOLD_INLINE int variable_of(int unknown) { return unknowns.variable[unknown]; }
   static constexpr MANYFOLD_INLINE bool is_derivative(int unknown) { return unknowns.derivative[unknown]; }
 
@@ -168,6 +197,28 @@ class InitialConditions {
     static constexpr Pattern<n> matrix = Unknowns().pattern(false);
     static constexpr Pattern<n> preferred = Unknowns().pattern(true);
   };
+  static_assert(
+      determines_algebraic(),
+      "manyfold: all variables state index 1 (the default), but the equations as they are do not determine the "
+      "variables without derivatives: a constraint contains none of them, or several contain too few. State "
+      ".index = 2 for variables that take a derivative of such a constraint to find (forces of constraints on "
+      "velocities), .index = 3 for those that take two (of constraints on positions; .index = 2 for the "
+      "velocities then), or singular_mass_matrix = true where rows hide algebraic relations in combinations");
+  static_assert(determines_stated_index_1(),
+                "manyfold: algebraic variables state index 1 (the default), but the algebraic equations as they are do "
+                "not determine them: a constraint contains none of them, or several contain too few. State .index = 2 "
+                "for the forces of constraints on velocities, .index = 3 for those of constraints on positions");
+  static_assert(
+      structural_index() < 3 || System::highest_index() > 2,
+      "manyfold: variables state index 2 at most, but the equations have index 3: a constraint must be "
+      "differentiated twice before it contains an algebraic variable. State .index = 3 for the variables that "
+      "are found then (forces of constraints on positions), .index = 2 for those that are found from its first "
+      "derivative (velocities)");
+  static_assert(
+      structural_index() < 4,
+      "manyfold: the equations have index 4 or more: a constraint must be differentiated three times before it "
+      "contains an algebraic variable. Methods here take index 3 at most: state a derivative of the constraint "
+      "in its place");
   using SearchFactors = Factors<Real, SearchStructure>;
   using EulerFactors = Factors<Real, IterationStructure<System>>;
 
@@ -207,16 +258,13 @@ class InitialConditions {
       Real delta[n];
       for (int i = 0; i < n; ++i) delta[i] = F[i];
       search_factors_.solve(delta);
-      // Changes of derivatives count relative to the larger of what they were and what they would become.
       Real slope[n];
-      for (int k = 0; k < n; ++k) {
-        const int i = variable_of(k);
-        slope[k] = is_derivative(k) ? max(abs(dy[i]), abs(dy[i] - delta[k])) : Real(0.0);
-      }
+      if constexpr (!System::mass_form) find_slopes(y, dy, delta, slope);
       const Real size = correction_size(delta, slope, weight);
       // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
-      const Mask small = searching & (size <= Real(small_correction)) &
-                         ((slope_change(delta, slope) <= Real(1e-6)) | Mask(iteration >= most_slope_iterations));
+      const Mask small =
+          searching & (size <= Real(small_correction)) &
+          ((slope_change(delta, slope) <= Real(small_change)) | Mask(iteration >= most_slope_iterations));
 
       Real damping(1.0);
       Mask improving = searching;
@@ -262,23 +310,17 @@ class InitialConditions {
   /// algebraic variables remain zero: no equation has them.
   MANYFOLD_INLINE void differentiate(const Real& t, const Real (&y)[n], Real (&dy)[n],
                                      const Real (&p)[System::constants_size]) {
+    Real none[n];
     Real F[n];
-    System::residual(t, y, dy, p, F);
+    for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+    System::residual(t, y, none, p, F);
     static_for<n>([&](auto i) {
       if constexpr (!System::algebraic(i)) dy[i] = -F[i];
     });
   }
 
-  /// Does equation i constrain differential variables alone? Its derivative is then a hidden constraint.
-  static constexpr bool constrains(int i) {
-    for (int j = 0; j < n; ++j) {
-      if (System::algebraic(j) && System::pattern_y.contains(i, j)) return false;
-    }
-    return System::algebraic(i);
-  }
-
-  /// Are the constraints met, and those that follow from them by differentiation once? The measure is what an implicit
-  /// Euler step would have to correct, in the error norm of that step.
+  /// Are the equations met? The measure is what an implicit Euler step would have to correct, in the error norm of that
+  /// step.
   MANYFOLD_INLINE void examine(const Real& t, const Real (&y)[n], const Real (&dy)[n],
                                const Real (&p)[System::constants_size], const Real (&weight)[n],
                                InitialPoint<Real>& result) {
@@ -288,29 +330,134 @@ class InitialConditions {
     const Mask solvable = euler_factors_.template factor<false>(
         Mask(true), [&](auto k) { return matrices_.template shifted<Real>(k, Real(1.0) / h); });
     Real scaled[n];
+    scale_weights(weight, h, scaled);
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    euler_factors_.solve(F);
+    result.singular = !solvable;
+    result.consistent = result.consistent & solvable & (weighted_norm(F, scaled) <= Real(1.0));
+  }
+
+  /// Errors of variables of index 2 and 3 count times h and h^2.
+  static MANYFOLD_INLINE void scale_weights(const Real (&weight)[n], const Real& h, Real (&scaled)[n]) {
     static_for<n>([&](auto i) {
       constexpr int index = System::index(i);
       scaled[i] = weight[i];
       if constexpr (index > 1) scaled[i] *= h;
       if constexpr (index > 2) scaled[i] *= h;
     });
-    Real F[n];
-    System::residual(t, y, dy, p, F);
-    Real drift[n];
-    System::time_derivative(t, y, dy, p, drift);
-    matrices_.add_product_y(dy, drift);
+  }
+
+  /// Is the structure known by which a system of higher index is made consistent?
+  static constexpr bool structural = System::highest_index() > 1 && System::known_pattern;
+
+  /// Does the value of variable i stay what it was, up to errors below the tolerance?
+  static constexpr bool gives(int i) {
+    if (!at_start) return System::derivative_occurs(i);
+    return System::gives_value(i) && System::given(i) != Given::projected;
+  }
+  /// How far given values may be from where the constraints hold, in tolerances. At the start they are the user's: they
+  /// are within the tolerance, or wrong. After an event they are those of dense output, which may have lost half of the
+  /// digits; more than that is an action that contradicts the constraints.
+  static MANYFOLD_INLINE double farthest(double rtol) { return at_start ? 1.0 : 1.0 / sqrt(rtol); }
+
+  /// (|y| / |y''|)^(1/2) of the variables whose second derivatives are known; 0 where they vanish.
+  template <class Stages>
+  static MANYFOLD_INLINE Real inertial_time(const typename Stages::template Derivatives<Real>& x) {
+    Real size(0.0);
+    Real force(0.0);
     static_for<n>([&](auto i) {
-      if constexpr (constrains(i)) {
-        drift[i] *= h;
-      } else {
-        drift[i] = Real(0.0);
+      if constexpr (Stages::Form::of_variable(i) > 1) {
+        size += square(x[0][i]);
+        force += square(x[2][i]);
       }
     });
-    euler_factors_.solve(F);
-    euler_factors_.solve(drift);
-    const Mask met = (weighted_norm(F, scaled) <= Real(1.0)) & (weighted_norm(drift, scaled) <= Real(1.0));
-    result.singular = !solvable;
-    result.consistent = result.consistent & solvable & met;
+    return select(force > Real(0.0), sqrt(sqrt(size / force)), Real(0.0));
+  }
+
+  /// Consistent values of a system of higher index.
+  MANYFOLD_OUTLINE void settle(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                               const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                               InitialPoint<Real>& result) {
+    using Stages = Consistency<System, Real>;
+    constexpr bool guesses = at_start && System::guesses_values();
+    constexpr Move how = guesses ? Move::nearest : Move::along_forces;
+    constexpr int highest = Stages::highest;
+    Mask good = active;
+    if constexpr (at_start && System::starts_projected() && System::invariants > 0) {
+      good = project<System, Distance::far>(active, t, y, p, tolerances).met;
+    }
+    Real weight[n];
+    error_weights(tolerances, y, weight);
+    Stages stages;
+    typename Stages::Workspace workspace;
+    stages.use(workspace);
+    typename Stages::template Derivatives<Real> x;
+    Stages::begin(t, y, p, x);
+    typename Stages::Search search{good, Mask(false), Real(-1.0), {}};
+    stages.template find<how, highest, 0>(good, t, span, x, p, weight, tolerances, search,
+                                          [](auto i) { return gives(i); });
+    result.consistent = search.found | !active;
+    result.singular = search.singular;
+
+    Real moved[n];
+    Real sum(0.0);
+    static_for<n>([&](auto i) {
+      moved[i] = x[0][i] - y[i];
+      if constexpr (gives(i) && System::derivative_occurs(i)) sum += square(moved[i] * weight[i]);
+    });
+    // Values that are consistent as they are remain to the last bit: an event that has just occurred stays behind.
+    const Mask keep = Mask(at_start) | (sum <= Real(n * small_correction * small_correction));
+    static_for<n>([&](auto i) {
+      constexpr bool given = gives(i) && System::derivative_occurs(i);
+      y[i] = select(search.found & !(Mask(given) & keep), x[0][i], y[i]);
+      dy[i] = select(search.found, x[1][i], Real(0.0));
+    });
+    if constexpr (System::semi_explicit) differentiate(t, y, dy, p);
+    Real slope[n];
+    for_each_index<n>([&](auto i) { slope[i] = System::derivative_occurs(i) ? dy[i] : Real(0.0); });
+    error_weights(tolerances, y, weight);
+    const Real time = characteristic_time(y, slope, weight, span);
+    // Components at zero may ask for a step so short that the matrix, whose condition grows like h^(1-index), is
+    // singular to working precision.
+    result.first_step = max(time * Real(first_step_fraction), Real(1e-6) * abs(span));
+    if constexpr (highest > 1) result.first_step = max(result.first_step, Real(1e-5) * inertial_time<Stages>(x));
+
+    // A velocity that violates its constraint moves positions away from theirs.
+    Real scaled[n];
+    scale_weights(weight, time, scaled);
+    sum = Real(0.0);
+    static_for<highest + 1>([&](auto stage) {
+      constexpr int lag = highest - stage;
+      if constexpr (!guesses) {
+        static_for<n>([&](auto i) {
+          if constexpr (gives(i) && System::derivative_occurs(i) && Stages::Form::of_variable(i) == lag) {
+            sum += square(moved[i] * scaled[i]);
+          }
+        });
+      }
+      // The first stage that the values contradict has the constraint that they violate.
+      const Mask far = active & ((search.failed == Real(static_cast<double>(lag))) |
+                                 (sum > Real(n * square(farthest(tolerances.rtol)))));
+      const Mask named = far & (result.worst_equation < Real(0.0)) & (search.violation[lag].size > Real(0.0));
+      result.residual_norm = select(named, search.violation[lag].size, result.residual_norm);
+      result.worst_equation = select(named, search.violation[lag].equation, result.worst_equation);
+      result.consistent = result.consistent & !far;
+    });
+  }
+
+  /// What changes of derivatives are relative to: the larger of what they were and what they would become, and what
+  /// rounding errors of the residual make of them, for a derivative that is zero is that up to these.
+  MANYFOLD_INLINE void find_slopes(const Real (&y)[n], const Real (&dy)[n], const Real (&delta)[n],
+                                   Real (&slope)[n]) const {
+    Real rounding[n];
+    matrices_.magnitudes(y, dy, rounding);
+    for (int i = 0; i < n; ++i) rounding[i] *= Real(100.0 * epsilon<Real>);
+    search_factors_.solve(rounding);
+    for (int k = 0; k < n; ++k) {
+      const int i = variable_of(k);
+      slope[k] = max(max(abs(dy[i]), abs(dy[i] - delta[k])), abs(rounding[k]) * Real(1.0 / small_change));
+    }
   }
 
   /// Corrections of variables in the error norm, those of derivatives relative to `slope`.

@@ -195,6 +195,20 @@ class Linearisation {
     });
   }
 
+  /// |F_y| |y| + |F_y'| |y'|: the size of the terms of F, as far as its derivatives tell.
+  MANYFOLD_INLINE void magnitudes(const Real (&y)[System::n], const Real (&dy)[System::n],
+                                  Real (&sum)[System::n]) const {
+    for (int i = 0; i < System::n; ++i) sum[i] = Real(0.0);
+    for_each_index<System::entries_y.size>([&](auto k) {
+      const int i = row_y(k);
+      sum[i] += abs(entries().by_y[k] * y[column_y(k)]);
+    });
+    for_each_index<System::entries_dy.size>([&](auto k) {
+      const int i = row_dy(k);
+      sum[i] += abs(entries().by_dy[k] * dy[column_dy(k)]);
+    });
+  }
+
   /// Entry (i, j) of F_y, which must be in its pattern.
   MANYFOLD_INLINE const Real& entry_y(int i, int j) const { return entries().by_y[System::entries_y.slot(i, j)]; }
 

@@ -58,9 +58,6 @@ struct System {
     for (const Variable& variable : Equations::variables) highest = variable.index > highest ? variable.index : highest;
     return highest;
   }
-  static_assert(highest_index() == 1 || semi_explicit,
-                "manyfold: variables of index 2 or 3 need the semi-explicit form: rhs(t, y, p, f) without mass_matrix");
-
   static constexpr bool singular_mass_matrix() {
     if constexpr (requires { Equations::singular_mass_matrix; }) {
       return Equations::singular_mass_matrix;
@@ -131,12 +128,19 @@ struct System {
     return result;
   }
 
-  // Equations that are not `constexpr` can still be integrated: with full matrices.
+ public:
+  /// Equations that are not `constexpr` can still be integrated: with full matrices.
   static constexpr bool known_pattern = requires { typename Constant<(evaluate_patterns(), 0)>; };
+  static_assert(highest_index() == 1 || semi_explicit || known_pattern,
+                "manyfold: variables of index 2 or 3 need constexpr equations, or the semi-explicit form: rhs(t, y, p, "
+                "f) without mass_matrix");
 
+ private:
   static constexpr Patterns patterns() {
     if constexpr (known_pattern) {
       return evaluate_patterns();
+    } else if constexpr (semi_explicit) {
+      return {Pattern<n>::dense(), mass_pattern()};
     } else {
       return {Pattern<n>::dense(), Pattern<n>::dense()};
     }
@@ -174,6 +178,17 @@ struct System {
  public:
   /// Does the derivative of variable i stand in an equation?
   static constexpr bool derivative_occurs(int i) { return occurring_derivatives.contains(i); }
+
+  static constexpr bool derivative_of_algebraic_occurs() {
+    for (int i = 0; i < n; ++i) {
+      if (algebraic(i) && derivative_occurs(i)) return true;
+    }
+    return false;
+  }
+  static_assert(
+      highest_index() == 1 || !known_pattern || !derivative_of_algebraic_occurs(),
+      "manyfold: a variable states .algebraic = true, but its derivative stands in an equation, if only with a "
+      "factor of zero");
 
   /// Does equation i have no derivative in it?
   static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
@@ -227,8 +242,15 @@ struct System {
   static constexpr int given_derivatives = count_given_derivatives();
   /// Numbers that an instance starts from: all initial values, then the derivatives that are given.
   static constexpr int initial_size = n + given_derivatives;
-  static_assert(gives_by_kind() || highest_index() == 1,
+  static_assert(given_derivatives == 0 || highest_index() == 1,
                 "manyfold: of variables of index 2 and 3 the values are given, not derivatives");
+  /// Are values of differential variables no more than guesses?
+  static constexpr bool guesses_values() {
+    for (int i = 0; i < n; ++i) {
+      if (derivative_occurs(i) && given(i) == Given::nothing) return true;
+    }
+    return false;
+  }
 
   /// The constants of the variables, as initial values are numbered.
   struct Defaults {

@@ -11,6 +11,44 @@
 
 namespace manyfold {
 
+namespace {
+
+/// Of a model with variables of index 2 or 3: the values that stay. The others are guesses.
+std::vector<int> given_of_higher_index(const ModelDescription& model, const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  std::vector<int> given;
+  for (const VariableDescription& variable : model.variables) {
+    if (!variable.algebraic) known.push_back(variable.name);
+    given.push_back(static_cast<int>(variable.algebraic ? Given::by_kind : Given::nothing));
+  }
+  for (const std::string& name : names) {
+    bool found = false;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (model.variables[i].name != name || model.variables[i].algebraic) continue;
+      if (given[i] == static_cast<int>(Given::value)) {
+        throw UsageError(fmt::format("initial_conditions: \"{}\" is named twice", name));
+      }
+      given[i] = static_cast<int>(Given::value);
+      found = true;
+    }
+    if (!found) {
+      throw UsageError(
+          fmt::format("initial_conditions: \"{}\" is no variable whose derivative stands in the equations of model "
+                      "\"{}\", which has variables of index 2 or 3: what is given of it are values of such variables{}",
+                      name, model.name, did_you_mean(name, known)));
+    }
+  }
+  if (names.size() > static_cast<std::size_t>(model.freedoms)) {
+    throw UsageError(
+        fmt::format("initial_conditions names {}, but of model \"{}\" {} initial values are free: the "
+                    "others follow from its constraints",
+                    names.size(), model.name, model.freedoms));
+  }
+  return given;
+}
+
+}  // namespace
+
 std::vector<int> given_at_start(const ModelDescription& model, const std::vector<std::string>& names) {
   if (names == std::vector<std::string>{"projected"}) {
     if (model.constraints == 0) {
@@ -28,12 +66,7 @@ std::vector<int> given_at_start(const ModelDescription& model, const std::vector
   std::vector<std::string> differential;
   std::vector<std::string> known = {"steady_state", "projected"};
   for (const VariableDescription& variable : model.variables) {
-    if (variable.index > 1) {
-      throw UsageError(
-          fmt::format("initial_conditions: model \"{}\" has variables of index {}: what is given of it are its values, "
-                      "which must satisfy its constraints or be \"projected\" on them",
-                      model.name, variable.index));
-    }
+    if (variable.index > 1) return given_of_higher_index(model, names);
     known.push_back(variable.name);
     if (variable.algebraic) continue;
     differential.push_back(variable.name);

@@ -436,9 +436,8 @@ class ResultFile::Writer {
                                       "conditions, else -1");
     std::vector<short> equations;
     std::string names;
-    for (std::size_t i = 0; i < settings_.model.variables.size(); ++i) {
-      names += fmt::format("{}{}", equations.empty() ? "" : " ",
-                           one_word(settings_.model.equation_label(static_cast<int>(i))));
+    for (int i = 0; i < settings_.model.equation_count(); ++i) {
+      names += fmt::format("{}{}", i == 0 ? "" : " ", one_word(settings_.model.equation_label(i)));
       equations.push_back(static_cast<short>(i + 1));
     }
     check(nc_put_att_short(file_, worst_equation_, "flag_values", NC_SHORT, equations.size(), equations.data()),

@@ -59,10 +59,12 @@ struct ModelDescription {
   /// after those of the variables.
   std::vector<VariableDescription> given_derivatives;
   std::vector<std::string> equations;  ///< names for messages, one per variable; empty where the model gives none
+  int differentiations = 0;            ///< how often equations are differentiated, at most, for consistent values
   std::vector<ParameterDescription> parameters;
   std::vector<EventDescription> events;
   std::vector<VariableDescription> discrete;  ///< numbers that change at events only
   int constraints = 0;                        ///< that projection can keep: those of higher index, invariants
+  int freedoms = 0;                           ///< of how many numbers the initial values are free
   StructuralParameter structural;
   AutomaticMethods automatic;        ///< in precision float64 and float32
   AutomaticMethods automatic_mixed;  ///< in precision mixed
@@ -86,8 +88,14 @@ struct ModelDescription {
     return std::any_of(variables.begin(), variables.end(), [](const auto& variable) { return variable.algebraic; });
   }
 
-  /// Equation number `i`, counted from 0, as messages call it: counted from 1, and by its name or its variable.
+  /// Equations and their derivatives, which consistent values meet.
+  int equation_count() const { return static_cast<int>(variables.size()) * (1 + differentiations); }
+
+  /// Equation number `i`, counted from 0, as messages call it: counted from 1, and by its name or its variable. After
+  /// the equations come their derivatives, in the same order.
   std::string equation_label(int i) const {
+    const auto n = static_cast<int>(variables.size());
+    if (i >= n) return (i < 2 * n ? "derivative of " : "second derivative of ") + equation_label(i % n);
     const auto at = static_cast<std::size_t>(i);
     const std::string number = "equation " + std::to_string(i + 1);
     if (at < equations.size() && !equations[at].empty()) return number + " (\"" + equations[at] + "\")";

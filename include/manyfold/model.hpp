@@ -20,10 +20,9 @@
 // Optional
 //   jacobian(t, y, dy, p, J, M)  for `residual`: J(i, j) = dF_i/dy_j and M(i, j) = dF_i/dy'_j
 //   jacobian(t, y, p, J)         for `rhs`: J(i, j) = df_i/dy_j
-//   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`. Models
-//   with
-//                                variables of index 2 or 3 are started from these values as they are: they must satisfy
-//                                the constraints and what differentiating them yields
+//   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`. Those of
+//                                differential variables of index 2 or 3 must satisfy the constraints and what
+//                                differentiating them yields, unless Variable::given says that they are guesses
 //   derived, derive(p)           `derived` further numbers per instance, p[number of parameters], ..., computed from
 //   the
 //                                parameters once and for all (reciprocals, conductances)
@@ -66,13 +65,14 @@ constexpr double max(double a, double b) {
 namespace manyfold {
 
 /// What is given of a variable where integration starts; the rest is found from the equations. As many numbers must be
-/// given as there are variables whose derivative stands in an equation.
+/// given as there are variables whose derivative stands in an equation; with variables of index 2 or 3, values that
+/// meet the constraints, or no more than are free.
 enum class Given {
   by_kind = 0,  ///< the value of a differential variable, nothing of an algebraic one
   value = 1,
   derivative = 2,
   value_and_derivative = 3,
-  nothing = 4,
+  nothing = 4,    ///< the value is where the search starts
   projected = 5,  ///< values of differential variables, moved to where they meet constraints and invariants
 };
 

@@ -139,6 +139,19 @@ TEST(InitialConditions, ProjectsOnConstraints) {
   EXPECT_EQ(outside.results.outcomes[0].status, Status::inconsistent_initial_conditions);
 }
 
+// Of the pendulum two numbers are free; the others are guesses, and decide between the solutions.
+TEST(InitialConditions, FindsTheRestOfWhatIsFree) {
+  const Start start("pendulum_index3", {"x", "w"}, {{0.6, -0.7, 0.0, 3.0, 0.0}, {0.6, 0.9, 1.0, 3.0, 0.0}});
+  const double g = 13.7503716360407456;
+  const double expected[][5] = {{0.6, -0.8, 4.0, 3.0, 25.0 + 0.8 * g}, {0.6, 0.8, -4.0, 3.0, 25.0 - 0.8 * g}};
+  for (std::size_t k = 0; k < 2; ++k) {
+    ASSERT_EQ(start.results.outcomes[k].status, Status::success);
+    EXPECT_EQ(start.value(k, 0), 0.6);
+    EXPECT_EQ(start.value(k, 3), 3.0);
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(start.value(k, i), expected[k][i], 1e-11) << i;
+  }
+}
+
 TEST(InitialConditions, AreAPartOfTheModel) {
   Ensemble<Pump> ensemble(2);
   const std::vector<double> rates = {-0.25, 0.5};
@@ -182,6 +195,9 @@ TEST(InitialConditions, RefusesWhatCannotBeGiven) {
   refused("robertson", {"y1", "der(y3)"}, "\"der(y3)\" is no variable of model \"robertson\"");
   refused("robertson", {"y1", "der(y9)"}, "did you mean");
   refused("pendulum_index2", {"steady_state"}, "variables of index 2");
+  refused("pendulum_index3", {"x", "z", "u"}, "names 3, but of model \"pendulum_index3\" 2 initial values are free");
+  refused("pendulum_index3", {"x", "x"}, "\"x\" is named twice");
+  refused("pendulum_index3", {"lambda"}, "is no variable whose derivative stands in the equations");
   refused("robertson", {"projected"}, "has nothing to project on");
 }
 

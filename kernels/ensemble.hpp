@@ -14,7 +14,9 @@ MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOpti
   result.tolerances.rtol = Method::internal_rtol(options.rtol);
   // atol is not mapped: with the factor of rtol, which grows where rtol falls, a smaller rtol would ask for less.
   for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i];
-  result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
+  result.newton = {
+      max(Method::newton_tolerance(result.tolerances.rtol), rounding_in_norm<typename Method::Real>(result.tolerances)),
+      Method::most_newton_iterations};
   // Steps that may not shrink must be solved, however slowly Newton's method converges.
   if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
   result.max_steps = options.max_steps;
@@ -236,8 +238,11 @@ class LaneDriver {
     if constexpr (System::has_events) outcome.last_event = last_event_[lane];
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
     if (assignment.end_state != nullptr && leads(supply_.team())) {
+      // As the output at the end.
+      const auto end = integrator_.point(Lanes::only(lane), integrator_.t());
+      const bool at_end = outcome.status == Status::success;
       for_each_index<n>([&](auto i) {
-        assignment.end_state[i] = Lanes::get(integrator_.y(i), lane);
+        assignment.end_state[i] = Lanes::get(at_end ? end(i) : integrator_.y(i), lane);
         assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);
       });
     }

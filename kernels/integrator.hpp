@@ -6,6 +6,7 @@
 #include "initial_conditions.hpp"
 #include "methods/interior.hpp"
 #include "projection.hpp"
+#include "settled_output.hpp"
 #include "step_control.hpp"
 
 namespace manyfold {
@@ -73,6 +74,8 @@ class Integrator {
   /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
   static constexpr double running = -1.0;
   static constexpr bool projects = manyfold::projects<System>();
+  /// Are algebraic variables settled at output times?
+  static constexpr bool settles = settles_output<Alone<System>>();
 
   MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
                              const Team& team = {})
@@ -341,16 +344,23 @@ class Integrator {
     return state_.y[i] + state_.path.increment(i, (time - state_.t) / state_.path.h);
   }
 
-  /// Variables at a time of the last accepted step, as a function of their number; with projection, on the constraints
-  /// in the lanes of `lanes`.
+  /// Variables at a time of the last accepted step, as a function of their number; in the lanes of `lanes` the
+  /// algebraic ones are those that belong to the others, and with projection all are on the constraints.
   MANYFOLD_INLINE auto point(const Mask& lanes, const Real& time) const {
-    if constexpr (projects) {
+    if constexpr (projects || settles) {
       struct {
         Real y[n];
         MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
       } result;
       for (int i = 0; i < n; ++i) result.y[i] = dense(i, time);
-      project<System>(lanes, time, result.y, state_.p, options_.tolerances);
+      if constexpr (projects) project<System>(lanes, time, result.y, state_.p, options_.tolerances);
+      if constexpr (settles) {
+        // At index 1 the end of a step meets the equations.
+        const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state_.t);
+        if (any(between)) {
+          settle_output<Alone<System>>(between, time, result.y, state_.dy, state_.p, options_.tolerances);
+        }
+      }
       return result;
     } else {
       return [this, time](int i) { return dense(i, time); };
@@ -650,8 +660,10 @@ class Integrator {
   MANYFOLD_INLINE void watch_for_jumps(const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
     if constexpr (tests_interior<System>()) {
       const Real negligible = max(Real(negligible_step) * abs(state_.t), Real(1e3 * epsilon<Real>) * abs(t_end_));
-      const Mask jump = rejected & (abs(h) <= negligible) & (attempt.error >= Real(0.5) * rejected_error_);
-      if (options_.fixed_step == 0.0) state_.h = select(jump, Real(0.2) * h, state_.h);
+      const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
+      const Mask jump = stalled & (abs(h) <= negligible);
+      const Mask shorten = jump | (stalled & (failures_ > Real(0.0)));
+      if (options_.fixed_step == 0.0) state_.h = select(shorten, Real(0.2) * h, state_.h);
       rejected_error_ = select(rejected, attempt.error, rejected_error_);
       state_.discontinuous = jump;
     }

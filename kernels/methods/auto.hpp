@@ -20,10 +20,10 @@ constexpr auto choose_method() {
   if constexpr (System::highest_index() == 3) {
     return Chosen<Radau9<System, Real>>();
   } else if constexpr (System::highest_index() == 1 && System::mass_form && !has_single_precision_factors<System>()) {
-    if constexpr (accuracy == Accuracy::tight) {
-      return Chosen<Rodas5p<System, Real>>();
-    } else {
+    if constexpr (accuracy == Accuracy::loose) {
       return Chosen<Rodas4<System, Real>>();
+    } else {
+      return Chosen<Rodas5p<System, Real>>();
     }
   } else if constexpr (accuracy == Accuracy::tight) {
     return Chosen<Radau9<System, Real>>();

@@ -85,7 +85,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     if (!cautious_ || result_.error < Real(1.0)) return Wait::nothing;
     cautious_ = Mask(false);
     Real shifted[n];
-    for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - error[k];
+    for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - Real(1.0 / Base::weight_of_start) * error[k];
     Real v[n];
     this->error_slope(over_h_, v);
     this->start_residual(state, shifted, v, error);

@@ -336,7 +336,7 @@ class Collocation {
           interior[i] -= Real(share_of_start) * start[i];
         } else {
           if constexpr (System::singular_mass_matrix()) interior[i] -= Real(share_of_start) * start[i];
-          interior[i] *= Real(0.5 * collocation::residual_at_start<Tableau>(theta));
+          interior[i] *= Real((1.0 - weight_of_start) * collocation::residual_at_start<Tableau>(theta));
         }
         interior[i] = select(state.discontinuous, Real(0.0), interior[i]);
       });
@@ -350,7 +350,7 @@ class Collocation {
         if constexpr (System::algebraic_equation(i)) {
           start[i] = interior[i];
         } else {
-          start[i] = Real(is_lobatto ? 1.0 : 0.5) * start[i] + interior[i];
+          start[i] = Real(weight_of_start) * start[i] + interior[i];
         }
       } else if constexpr (System::highest_index() > 1 && System::algebraic_equation(i)) {
         start[i] = Real(0.0);
@@ -394,7 +394,7 @@ class Collocation {
     const Mask again = converged & cautious & !(norm < Real(1.0));
     if (any(again)) {
       Real shifted[n];
-      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - error[k];
+      for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - Real(1.0 / weight_of_start) * error[k];
       start_residual(state, shifted, v, error);
       norm = select(again, filtered_norm(), norm);
     }
@@ -403,6 +403,10 @@ class Collocation {
     count_work<Real>(work.solves, converged, calls);
     return norm;
   }
+
+  /// Of the start residual in rows of derivatives. The residual of the polynomial of Lobatto IIIC is of lower order
+  /// than its estimate there, and left out.
+  static constexpr double weight_of_start = tests_interior<System>() && Tableau::c[0] != 0.0 ? 0.5 : 1.0;
 
   Matrices matrices_;
   RealFactors real_factors_;
@@ -414,8 +418,6 @@ class Collocation {
   static constexpr auto polynomial = collocation::polynomial_from_stages<Tableau>();
   /// Where the residual within the step is looked at.
   static constexpr double theta = widest_gap(Tableau::c);
-  /// Lobatto IIIC: the residual of the polynomial in rows of derivatives is not that of its estimate.
-  static constexpr bool is_lobatto = Tableau::c[0] == 0.0;
   /// Weight of y_n in the polynomial there.
   static constexpr double find_share_of_start() {
     double share = 0.0;

@@ -78,7 +78,7 @@ void expect_no_drift(double tolerance, bool drifts_without = true) {
   EXPECT_LE(with.velocity, 0.01 * tolerance);
   EXPECT_LE(with.energy, 1e3 * tolerance * g);
   if (!drifts_without) return;
-  EXPECT_TRUE(without.status != Status::success || std::max(without.position, without.velocity) > 10.0 * tolerance);
+  EXPECT_TRUE(without.status != Status::success || std::max(without.position, without.velocity) > tolerance);
 }
 
 TEST(Drift, IndexThree) {

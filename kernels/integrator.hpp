@@ -650,10 +650,11 @@ class Integrator {
   MANYFOLD_INLINE void watch_for_jumps(const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
     if constexpr (tests_interior<System>()) {
       const Real negligible = max(Real(negligible_step) * abs(state_.t), Real(1e3 * epsilon<Real>) * abs(t_end_));
-      const Mask jump = rejected & (abs(h) <= negligible) & (attempt.error >= Real(0.5) * rejected_error_);
-      if (options_.fixed_step == 0.0) state_.h = select(jump, Real(0.2) * h, state_.h);
+      const Mask found = rejected & (abs(h) <= negligible) & (attempt.error >= Real(0.5) * rejected_error_);
+      // The same step again: a shorter one might end before the jump.
+      if (options_.fixed_step == 0.0) state_.h = select(found & !state_.discontinuous, h, state_.h);
       rejected_error_ = select(rejected, attempt.error, rejected_error_);
-      state_.discontinuous = jump;
+      state_.discontinuous = found | (rejected & state_.discontinuous);
     }
   }
 

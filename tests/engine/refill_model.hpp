@@ -1,6 +1,7 @@
 #pragma once
-// Robertson's kinetics with what may happen to an instance, each chosen by a parameter: events that add reactant, a rate
-// that ceases to be a number, and a forcing that takes very many steps. Without the algebraic equation for explicit methods.
+// Robertson's kinetics with what may happen to an instance, each chosen by a parameter: events that add reactant, a
+// rate that ceases to be a number, and a forcing that takes very many steps. Without the algebraic equation for
+// explicit methods.
 #include <manyfold/model.hpp>
 
 template <bool algebraic>

@@ -50,8 +50,7 @@ struct ForcedModels {
       exact.push_back(t * std::exp(-40.0) * std::cyl_bessel_i(0.0, 40.0));
       exact.insert(exact.end(), 2, 0.0);
     }
-    with_methods<Forced, Methods...>(
-        [&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact, 1.5); });
+    with_methods<Forced, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact, 1.5); });
   }
   /// x' = s - x, where s is 5 or -1 by turns.
   static void jump() {
@@ -87,8 +86,7 @@ struct ForcedModels {
       const double s = std::sin(t) + 0.3 * std::sin(37.0 * t);
       exact.insert(exact.end(), {0.0, s, s});
     }
-    with_methods<Forced, Methods...>(
-        [&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
+    with_methods<Forced, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
   }
 };
 

@@ -1,15 +1,9 @@
 #pragma once
 // Models whose solutions hide between the steps: an algebraic variable follows a source, and what it drives happens in
 // short pulses. No event tells of them.
-#include <algorithm>
-#include <cmath>
 #include <numbers>
-#include <vector>
 
-#include <manyfold/method_limits.hpp>
 #include <manyfold/model.hpp>
-
-#include "host/compiler/kernel_library.hpp"
 
 namespace manyfold::test {
 
@@ -38,13 +32,11 @@ struct SupplyParameters {
                                            {.name = "uD", .unit = "V", .algebraic = true},
                                            {.name = "i", .unit = "A", .algebraic = true}};
   enum { Rs, C, RL, Is, nUT, amplitude, frequency };
-  static constexpr Parameter parameters[] = {{.name = "Rs", .unit = "ohm", .value = 1.0},
-                                             {.name = "C", .unit = "F", .value = 1e-3},
-                                             {.name = "RL", .unit = "ohm", .value = 100.0},
-                                             {.name = "Is", .unit = "A", .value = 1e-9},
-                                             {.name = "nUT", .unit = "V", .value = 0.045},
-                                             {.name = "amplitude", .unit = "V", .value = 12.0},
-                                             {.name = "f", .unit = "Hz", .value = 50.0}};
+  static constexpr Parameter parameters[] = {
+      {.name = "Rs", .unit = "ohm", .value = 1.0},   {.name = "C", .unit = "F", .value = 1e-3},
+      {.name = "RL", .unit = "ohm", .value = 100.0}, {.name = "Is", .unit = "A", .value = 1e-9},
+      {.name = "nUT", .unit = "V", .value = 0.045},  {.name = "amplitude", .unit = "V", .value = 12.0},
+      {.name = "f", .unit = "Hz", .value = 50.0}};
 };
 
 struct Supply : SupplyParameters {
@@ -85,22 +77,5 @@ struct Bridge : SupplyParameters {
     f[2] = -from_source + diode(-y[2]) - from_b;
   }
 };
-
-/// The largest |error|/(atol + rtol |y|) of the values of one instance, atol = rtol.
-inline double largest_error(const std::vector<double>& values, const std::vector<double>& exact, double rtol) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double error = std::abs(values[i] - exact[i]) / (rtol + rtol * std::abs(exact[i]));
-    largest = std::max(largest, std::isfinite(error) ? error : 1e300);
-  }
-  return largest;
-}
-
-/// How large that may be: a hundred tolerances. The error test bounds errors of steps, of which methods of low order
-/// take many, N ~ rtol^(-1/(p+1)), and all of them may add up.
-inline double allowed_error(const LoadedKernel& kernel, double rtol) {
-  const int order = limits_of(kernel.kernel->method)->order;
-  return order > 3 ? 100.0 : std::max(200.0, 3.0 * std::pow(rtol, -1.0 / (order + 1.0)));
-}
 
 }  // namespace manyfold::test

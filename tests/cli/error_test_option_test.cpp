@@ -83,8 +83,9 @@ TEST_F(ErrorTestCommand, OfSolveIsThatOfTheKernel) {
 }
 
 TEST_F(ErrorTestCommand, OfASweepIsKeptInTheResultFile) {
-  std::ofstream(folder_ / "sweep.toml") << "model = \"robertson\"\n[solver]\nerror_test = \"differential\"\n[ensemble]\n"
-                                           "instances = 2\n[output]\nfile = \"result.nc\"\n";
+  std::ofstream(folder_ / "sweep.toml")
+      << "model = \"robertson\"\n[solver]\nerror_test = \"differential\"\n[ensemble]\n"
+         "instances = 2\n[output]\nfile = \"result.nc\"\n";
   const test::Outcome outcome = call("run sweep.toml");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   int id = 0;

@@ -661,11 +661,15 @@ class Integrator {
     if constexpr (tests_interior<System>()) {
       const Real negligible = max(Real(negligible_step) * abs(state_.t), Real(1e3 * epsilon<Real>) * abs(t_end_));
       const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
-      const Mask jump = stalled & (abs(h) <= negligible);
-      const Mask shorten = jump | (stalled & (failures_ > Real(0.0)));
-      if (options_.fixed_step == 0.0) state_.h = select(shorten, Real(0.2) * h, state_.h);
+      const Mask found = stalled & (abs(h) <= negligible);
+      // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
+      const Mask again = found & !state_.discontinuous;
+      const Mask shorten = stalled & !found & (failures_ > Real(0.0));
+      if (options_.fixed_step == 0.0) state_.h = select(again, h, select(shorten, Real(0.2) * h, state_.h));
       rejected_error_ = select(rejected, attempt.error, rejected_error_);
-      state_.discontinuous = jump;
+      state_.discontinuous = found | (rejected & state_.discontinuous);
+      rejected_error_ = select(rejected, attempt.error, rejected_error_);
+      state_.discontinuous = found | (rejected & state_.discontinuous);
     }
   }
 

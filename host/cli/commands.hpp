@@ -32,6 +32,7 @@ struct SolveArguments {
   std::vector<std::string> initial_conditions;
   std::string jacobian = "automatic";
   std::string jacobian_reuse = "automatic";
+  std::string error_test = "all";
   std::optional<double> t_end;
   std::string times;  ///< a count, or a list separated by commas; empty: 11, or the end alone with --json
   double rtol = 1e-6;

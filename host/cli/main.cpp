@@ -82,6 +82,10 @@ int main(int argc, char** argv) {
       ->add_option("--jacobian-reuse", solve_arguments.jacobian_reuse,
                    "automatic | every_step | contraction | cameron | dassl")
       ->capture_default_str();
+  solve
+      ->add_option("--error-test", solve_arguments.error_test,
+                   "all | differential: whether errors of algebraic variables count")
+      ->capture_default_str();
   CLI::Option* solve_json = solve->add_flag("--json", solve_arguments.json, "Print one JSON object with the end state");
   solve->add_option("--csv", solve_arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
 

@@ -47,6 +47,7 @@ class References {
       // A model's own Jacobian may be what is wrong.
       other.jacobian = "dual_numbers";
       other.jacobian_reuse = "automatic";
+      other.error_test = "all";
       kernels_[k] = load_kernel(other, announce);
     }
   }

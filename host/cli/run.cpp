@@ -135,6 +135,7 @@ int run(const RunArguments& arguments) {
   request.projection = sweep.options.projection;
   request.jacobian = sweep.options.jacobian;
   request.jacobian_reuse = sweep.options.jacobian_reuse;
+  request.error_test = sweep.options.error_test;
   LoadedKernel loaded = load_as_asked(
       request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); },
       [&](const ModelDescription& model) { return given_at_start(sweep, model); });

@@ -62,6 +62,7 @@ int solve(const SolveArguments& arguments) {
   request.projection = arguments.projection;
   request.jacobian = arguments.jacobian;
   request.jacobian_reuse = arguments.jacobian_reuse;
+  request.error_test = arguments.error_test;
   const auto structural_value = [&](const std::string& name) { return structural_setting(settings, name); };
   const LoadedKernel loaded = load_as_asked(request, structural_value, [&](const ModelDescription& model) {
     return arguments.initial_conditions.empty() ? std::vector<int>()

@@ -88,11 +88,12 @@ struct KernelMethod {
 
 /// Rosenbrock methods rest on matrices that are exact and new; the multistep method and Cameron's have rules of their
 /// own.
-void check_jacobian_choices(const KernelRequest& request, const std::string& family) {
+void check_choices(const KernelRequest& request, const std::string& family) {
   const auto check = [](const char* what, const std::string& name, const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
     throw UsageError(fmt::format("unknown {} '{}'{}", what, name, did_you_mean(name, known)));
   };
+  check("error_test", request.error_test, error_tests);
   check("jacobian", request.jacobian, jacobian_sources);
   check("jacobian_reuse", request.jacobian_reuse, jacobian_reuses);
   if (request.jacobian == "finite_differences" && (family == "Rosenbrock" || family.empty())) {
@@ -114,7 +115,7 @@ void check_jacobian_choices(const KernelRequest& request, const std::string& fam
 KernelMethod find_method(const KernelRequest& request, const std::optional<AutomaticMethods>& automatic) {
   std::string name = request.method;
   if (name == "auto") {
-    check_jacobian_choices(request, "");
+    check_choices(request, "");
     if (!automatic) {
       static const AutomaticMethods templates = {"AutoLoose", "AutoMedium", "AutoTight"};
       return {"auto", templates.at(request.rtol)};
@@ -123,7 +124,7 @@ KernelMethod find_method(const KernelRequest& request, const std::optional<Autom
   }
   for (const MethodDescription& method : methods()) {
     if (method.name != name) continue;
-    if (request.method != "auto") check_jacobian_choices(request, method.family);
+    if (request.method != "auto") check_choices(request, method.family);
     return {method.name, method.template_name};
   }
   throw UsageError(fmt::format("unknown method '{}'{}", request.method, did_you_mean(request.method, method_names())));
@@ -304,6 +305,7 @@ KernelUnit kernel_unit(const KernelRequest& request, const ModelSource& source, 
   };
   choose("MANYFOLD_JACOBIAN", request.jacobian, jacobian_sources);
   choose("MANYFOLD_JACOBIAN_REUSE", request.jacobian_reuse, jacobian_reuses);
+  choose("MANYFOLD_ERROR_TEST", request.error_test, error_tests);
   if (request.projection) choices += "#define MANYFOLD_PROJECTED\n";
   if (!request.given.empty()) choices += fmt::format("#define MANYFOLD_GIVEN {}\n", fmt::join(request.given, ", "));
   const auto unit = [&](const std::string& model) {
@@ -470,7 +472,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
 
   const bool as_built = !request.structural_value && request.given.empty() && !request.projection &&
                         request.precision == "float64" && request.jacobian == "automatic" &&
-                        request.jacobian_reuse == "automatic";
+                        request.jacobian_reuse == "automatic" && request.error_test == "all";
   if (source.builtin && as_built) {
     const std::string name = fmt::format("{}-{}-{}.so", request.model, method.name, instruction_set);
     for (const fs::path& folder :

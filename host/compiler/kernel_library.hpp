@@ -14,8 +14,9 @@
 
 namespace manyfold {
 
-/// In the order of `JacobianSource` and `JacobianReuse`.
+/// In the order of `JacobianSource`, `ErrorTest` and `JacobianReuse`.
 inline const std::vector<std::string> jacobian_sources = {"automatic", "dual_numbers", "finite_differences"};
+inline const std::vector<std::string> error_tests = {"all", "differential"};
 inline const std::vector<std::string> jacobian_reuses = {"automatic", "every_step", "contraction", "cameron", "dassl"};
 
 /// Which kernel.
@@ -28,6 +29,7 @@ struct KernelRequest {
   std::vector<int> given = {};               ///< numbers of `Given`, one per variable; empty: as the model says
   std::string jacobian = "automatic";        ///< one of `jacobian_sources`
   std::string jacobian_reuse = "automatic";  ///< one of `jacobian_reuses`
+  std::string error_test = "all";            ///< one of `error_tests`
   bool projection = false;                   ///< on the model's constraints
   double rtol = 1e-6;                        ///< for "auto": the tolerance that the method is to suit
 };

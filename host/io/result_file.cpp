@@ -364,6 +364,7 @@ class ResultFile::Writer {
     put_text(NC_GLOBAL, "backend", settings_.backend);
     put_text(NC_GLOBAL, "tier", settings_.tier);
     put_text(NC_GLOBAL, "precision", options.precision);
+    put_text(NC_GLOBAL, "error_test", options.error_test);
     put_text(NC_GLOBAL, "projection", options.projection ? "true" : "false");
   }
 

@@ -261,15 +261,17 @@ class Reader {
 
   void read_solver(const toml::table& table) {
     check_keys(table, "[solver]",
-               {"method", "rtol", "atol", "backend", "precision", "tier", "threads", "max_steps", "first_step",
-                "max_step", "device_memory", "device_tile", "device_block", "event_log", "initial_conditions",
-                "jacobian", "jacobian_reuse", "projection", "verify"});
+               {"method",        "rtol",           "atol",         "backend",    "precision",
+                "tier",          "threads",        "max_steps",    "first_step", "max_step",
+                "device_memory", "device_tile",    "device_block", "event_log",  "initial_conditions",
+                "jacobian",      "jacobian_reuse", "error_test",   "projection", "verify"});
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
     read_name(table, "jacobian", "jacobian", {"automatic", "dual_numbers", "finite_differences"}, options.jacobian);
     read_name(table, "jacobian_reuse", "jacobian_reuse", {"automatic", "every_step", "contraction", "cameron", "dassl"},
               options.jacobian_reuse);
+    read_name(table, "error_test", "error_test", {"all", "differential"}, options.error_test);
     read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
     read_name(table, "tier", "tier", {"auto", "fused", "lockstep"}, options.tier);
     if (const toml::node* node = table.get("rtol")) {

@@ -114,6 +114,11 @@ class Ensemble {
     if (options.jacobian != "automatic" || options.jacobian_reuse != "automatic") {
       throw UsageError("Ensemble: jacobian and jacobian_reuse are for kernels that the command compiles");
     }
+    if (options.error_test != (error_test == ErrorTest::all ? "all" : "differential")) {
+      throw UsageError("Ensemble: error_test is '" + options.error_test +
+                       "', but not compiled in: it is all, or differential in programs that define MANYFOLD_ERROR_TEST "
+                       "as 1 before they include manyfold");
+    }
     if (options.atol.size() == 1) options.atol.assign(model_.variables.size(), options.atol[0]);
     if (options.atol.size() != model_.variables.size()) {
       throw UsageError("Ensemble: atol has " + std::to_string(options.atol.size()) + " values, needs one or " +

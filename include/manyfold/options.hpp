@@ -21,6 +21,7 @@ struct SolverOptions {
   std::string jacobian = "automatic";  ///< automatic | dual_numbers | finite_differences
   /// automatic | every_step | contraction | cameron | dassl: when Jacobian and factors are renewed
   std::string jacobian_reuse = "automatic";
+  std::string error_test = "all";      ///< all | differential: whether errors of algebraic variables count
   double device_memory = 0.0;          ///< MiB of a GPU's memory to use at most; 0: half of what is free
   int device_tile = 0;                 ///< threads of a GPU per instance: 1, 2, ... 32; 0: chosen by the kernel
   int device_block = 0;                ///< threads of a GPU's block, a multiple of 32; 0: chosen from the occupancy

@@ -248,11 +248,13 @@ class Bdf {
       lowest[j] = lower[j] + pick(phi_, k - Real(2.0), j);
       higher[j] = e_[j] - pick(past.phi, k, j);
     }
-    const Real norm = weighted_norm(e_, state.weight);
+    Real weight[n];
+    for_each_index<n>([&](auto j) { weight[j] = is_tested(j) ? state.weight[j] : Real(0.0); });
+    const Real norm = weighted_norm(e_, weight);
     error_ = pick(sigma, k) * norm;
-    error_lower_ = pick(sigma, k - Real(1.0)) * weighted_norm(lower, state.weight);
-    error_lowest_ = pick(sigma, k - Real(2.0)) * weighted_norm(lowest, state.weight);
-    error_higher_ = weighted_norm(higher, state.weight) / (k + Real(2.0));
+    error_lower_ = pick(sigma, k - Real(1.0)) * weighted_norm(lower, weight);
+    error_lowest_ = pick(sigma, k - Real(2.0)) * weighted_norm(lowest, weight);
+    error_higher_ = weighted_norm(higher, weight) / (k + Real(2.0));
     const Real alpha_k = pick(alpha, k);
     result.error = max(alpha_k, abs(alpha_k + alpha_sum - harmonic)) * norm;
     return result;
@@ -326,6 +328,16 @@ class Bdf {
  private:
   /// c_j may differ from that of the matrix by this factor.
   static constexpr double matrix_serves = 0.6;
+
+  /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
+  /// equation, as with IDA's IDASetSuppressAlg.
+  static constexpr bool is_tested(int j) {
+    if (error_test == ErrorTest::all) return true;
+    for (int i = 0; i < n; ++i) {
+      if (System::pattern_dy.contains(i, j)) return true;
+    }
+    return false;
+  }
 
   /// values[k] for a k per lane; 0 outside.
   template <int count>

@@ -361,6 +361,7 @@ class Collocation {
   /// x := (gamma/h F_y' + F_y)^-1 x. Without a real eigenvalue, with the first complex one, lambda: the imaginary part
   /// of (lambda/h F_y' + F_y)^-1 x times -|lambda|/beta, which is |lambda|/h (conj(lambda)/h F_y' + F_y)^-1 F_y'
   /// (lambda/h F_y' + F_y)^-1 x; of real numbers and of the same order in h.
+  /// That is blind for constraints, which do not depend on lambda: of what is in their rows it is the real part.
   /// Calls solve(factors, b) with the factors and the right-hand side of the system in question.
   MANYFOLD_INLINE void filter(Real (&x)[n], auto&& solve) {
     if constexpr (reals == 1) {
@@ -370,9 +371,15 @@ class Collocation {
       constexpr double beta = Tableau::beta[0];
       const Real scale = sqrt(Real(alpha * alpha + beta * beta)) * Real(-1.0 / beta);
       Complex<Real> d[n];
-      for (int k = 0; k < n; ++k) d[k] = {x[k], Real(0.0)};
+      // Of i b the imaginary part of the solution is the real part of that of b.
+      static_for<n>([&](auto k) {
+        constexpr bool constraint = tests_interior<System>() && System::algebraic_equation(k);
+        constexpr bool both = tests_interior<System>() && System::singular_mass_matrix();
+        d[k].re = constraint ? Real(0.0) : scale * x[k];
+        d[k].im = constraint || both ? x[k] : Real(0.0);
+      });
       solve(complex_factors_[0], d);
-      for (int k = 0; k < n; ++k) x[k] = scale * d[k].im;
+      for (int k = 0; k < n; ++k) x[k] = d[k].im;
     }
   }
 

@@ -2,6 +2,8 @@
 // End-point errors of the built-in problems against their reference solutions.
 #include <gtest/gtest.h>
 
+#include <manyfold/method_limits.hpp>
+
 #include "kernels/kernel.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/robertson/robertson.hpp"
@@ -74,6 +76,23 @@ void expect_accuracy(double power = 1.0, const std::vector<double>& tolerances =
   expect(own_kernel<Robertson, Method>(), 30.0);
   expect(own_kernel<TransistorAmplifier, Method>(), 30.0);
   expect(own_kernel<Pendulum, Method>(), 300.0);
+}
+
+/// The largest |error|/(atol + rtol |y|) of the values of one instance, atol = rtol.
+inline double largest_error(const std::vector<double>& values, const std::vector<double>& exact, double rtol) {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double error = std::abs(values[i] - exact[i]) / (rtol + rtol * std::abs(exact[i]));
+    largest = std::max(largest, std::isfinite(error) ? error : 1e300);
+  }
+  return largest;
+}
+
+/// How large that may be: a hundred tolerances. The error test bounds errors of steps, of which methods of low order
+/// take many, N ~ rtol^(-1/(p+1)), and all of them may add up.
+inline double allowed_error(const LoadedKernel& kernel, double rtol) {
+  const int order = limits_of(kernel.kernel->method)->order;
+  return order > 3 ? 100.0 : std::max(200.0, 3.0 * std::pow(rtol, -1.0 / (order + 1.0)));
 }
 
 }  // namespace manyfold::test

@@ -70,6 +70,8 @@ struct Ensemble {
   std::vector<double> atol;  ///< empty: rtol for every variable
   int threads = 1;
   std::int64_t chunk_size = 0;
+  double first_step = 0.0;
+  double max_step = std::numeric_limits<double>::infinity();
   double fixed_step = 0.0;
   double max_steps = 1e6;
   int event_log = 64;
@@ -116,6 +118,8 @@ struct Ensemble {
     run.options.atol = atol.empty() ? std::vector<double>(variable_count(), rtol) : atol;
     run.options.threads = threads;
     run.options.max_steps = static_cast<std::int64_t>(max_steps);
+    run.options.first_step = first_step;
+    run.options.max_step = max_step;
     run.options.event_log = event_log;
     run.chunk_size = chunk_size;
     run.fixed_step = fixed_step;

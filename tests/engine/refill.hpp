@@ -1,0 +1,5 @@
+#pragma once
+#include "refill_model.hpp"
+
+struct Refill : RefillModel<true> {};
+MANYFOLD_MODEL(Refill);

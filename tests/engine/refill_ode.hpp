@@ -1,0 +1,5 @@
+#pragma once
+#include "refill_model.hpp"
+
+struct Refill : RefillModel<false> {};
+MANYFOLD_MODEL(Refill);

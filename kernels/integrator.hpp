@@ -668,8 +668,6 @@ class Integrator {
       if (options_.fixed_step == 0.0) state_.h = select(again, h, select(shorten, Real(0.2) * h, state_.h));
       rejected_error_ = select(rejected, attempt.error, rejected_error_);
       state_.discontinuous = found | (rejected & state_.discontinuous);
-      rejected_error_ = select(rejected, attempt.error, rejected_error_);
-      state_.discontinuous = found | (rejected & state_.discontinuous);
     }
   }
 

@@ -51,6 +51,7 @@ MANYFOLD_OUTLINE void settle_output(const MaskOf<Real>& lanes, const Real& t, Re
   error_weights(tolerances, y, weight);
   Mask searching = lanes;
   Mask found(false);
+  Real previous(largest_number);
   for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
     if (iteration == 0 || iteration >= iterations_with_one_matrix) {
       searching = stages.linearise(searching, t, x, p, weight, tolerances.rtol);
@@ -64,7 +65,10 @@ MANYFOLD_OUTLINE void settle_output(const MaskOf<Real>& lanes, const Real& t, Re
       if (Stages::Form::of_variable(j) == 0) sum += square(delta[j] * weight[j]);
     });
     Stages::template move<0>(Real(1.0), delta, x);
-    const Mask done = searching & (sum <= Real(small * small));
+    // A correction that does not fall any more is one of rounding errors.
+    const Mask rounding = (sum <= Real(1.0)) & (sum >= Real(0.25) * previous);
+    const Mask done = searching & ((sum <= Real(small * small)) | rounding);
+    previous = sum;
     found = found | done;
     searching = searching & !done & is_finite(sum);
   }

@@ -427,8 +427,9 @@ class Collocation {
   static constexpr double theta = widest_gap(Tableau::c);
   /// Weight of y_n in the polynomial there.
   static constexpr double find_share_of_start() {
+    const auto at = dense_weights_at(polynomial, theta - 1.0);
     double share = 0.0;
-    for (const double weight : dense_weights_at(polynomial, theta - 1.0).value) share -= weight;
+    for (int i = 0; i < s; ++i) share -= at.value[i];
     return share;
   }
   static constexpr double share_of_start = find_share_of_start();

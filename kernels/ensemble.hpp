@@ -12,11 +12,13 @@ template <class Method>
 MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOptions& options) {
   IntegratorOptions<Method::n> result{};
   result.tolerances.rtol = Method::internal_rtol(options.rtol);
-  // atol is not mapped: with the factor of rtol, which grows where rtol falls, a smaller rtol would ask for less.
-  for (int i = 0; i < Method::n; ++i) result.tolerances.atol[i] = options.atol[i];
-  result.newton = {
-      max(Method::newton_tolerance(result.tolerances.rtol), rounding_in_norm<typename Method::Real>(result.tolerances)),
-      Method::most_newton_iterations};
+  for (int i = 0; i < Method::n; ++i) {
+    // atol with the factor of the larger of both: with that of rtol alone, which grows where rtol falls, a smaller rtol
+    // would ask for less.
+    const double larger = min(1.0, max(options.rtol, options.atol[i]));
+    result.tolerances.atol[i] = options.atol[i] * (Method::internal_rtol(larger) / larger);
+  }
+  result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
   // Steps that may not shrink must be solved, however slowly Newton's method converges.
   if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
   result.max_steps = options.max_steps;

@@ -24,17 +24,6 @@ struct Tolerances {
   double atol[n];
 };
 
-/// What rounding errors of variables of size 1 come to in the error norm. Iterations cannot end below; at most 0.03,
-/// since variables with an atol that small are expected to be small themselves.
-template <class Real, int n>
-MANYFOLD_INLINE double rounding_in_norm(const Tolerances<n>& tolerances) {
-  double least = largest_number;
-  for (int i = 0; i < n; ++i) {
-    if (tolerances.atol[i] > 0.0) least = min(least, tolerances.atol[i]);
-  }
-  return max(45.0 * epsilon<Real> / tolerances.rtol, min(0.03, 45.0 * epsilon<Real> / least));
-}
-
 /// weight_i = 1 / (atol_i + rtol |y_i|)
 template <class Real, int n>
 MANYFOLD_INLINE void error_weights(const Tolerances<n>& tolerances, const Real (&y)[n], Real (&weight)[n]) {

@@ -35,7 +35,6 @@ class NewtonIteration {
     // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
     const Real root = sqrt(max(contraction, Real(least_contraction)));
     factor_ = root * sqrt(root);
-    best_ = contraction;
     previous_ = Real(0.0);
     previous_theta_ = Real(0.0);
   }
@@ -61,7 +60,6 @@ class NewtonIteration {
       factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
       result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
       result_.last_rate = select(iterating_, mean, result_.last_rate);
-      if (k > 2) best_ = min(best_, previous_theta_);
       previous_theta_ = theta;
       // The first contraction decides nothing: corrections of algebraic variables often follow those of the others.
       diverging = diverging | !(theta < Real(k == 2 ? 2.0 : 0.99));
@@ -72,10 +70,7 @@ class NewtonIteration {
         hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient_);
       }
     }
-    // Where the iteration has contracted fast, a small correction that does not go on to is one of rounding errors.
-    const Mask rounding = Mask(k > 1) & finite & (size <= Real(small_correction)) & (best_ <= Real(fast_contraction));
-    diverging = diverging & !rounding;
-    const Mask done = iterating_ & !diverging & ((factor_ * size <= tolerance) | rounding);
+    const Mask done = iterating_ & !diverging & (factor_ * size <= tolerance);
     result_.converged = result_.converged | done;
     iterating_ = iterating_ & !done & !diverging & !hopeless;
     previous_ = size;
@@ -91,15 +86,11 @@ class NewtonIteration {
   /// Equations that were linear over the last step need not be so over this one, where a diode may begin to conduct: no
   /// contraction is taken for granted that lets a first correction of more than some times the tolerance pass as last.
   static constexpr double least_contraction = 1e-2;
-  static constexpr double fast_contraction = 0.1;
-  /// Relative to the tolerance.
-  static constexpr double small_correction = 0.3;
 
   NewtonResult<Real> result_;
   Mask iterating_;
   Mask patient_;
   Real factor_;          ///< theta/(1-theta), or what takes its place before the second correction
-  Real best_;            ///< contraction before the last correction
   Real previous_;        ///< norm of the last correction
   Real previous_theta_;  ///< contraction by the last correction
 };

@@ -152,7 +152,7 @@ class Collocation {
   /// estimate, divided by c_1 for each differentiation and however short that step: it must be smaller by as much.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
     constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
-    double tolerance = max(1e-3, min(0.03, sqrt(internal_rtol)));
+    double tolerance = min(0.03, sqrt(internal_rtol));
     for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
     return max(tolerance, 45.0 * epsilon<Real> / internal_rtol);
   }

@@ -109,8 +109,9 @@ TEST(Drift, IndexOneWithMethodsOfOtherFamilies) {
 TEST(Drift, ProjectionCostsIndexThreeNoEnergyAndNoSteps) {
   const Drift without = drift<PendulumIndex3, Radau5, KernelSystem>(1e-6);
   const Drift with = drift<PendulumIndex3, Radau5, ProjectedSystem>(1e-6);
-  EXPECT_LT(with.energy, without.energy);
-  EXPECT_LT(with.end, without.end);
+  // As in the other forms: at most a thousand tolerances of the energy over a hundred periods.
+  EXPECT_LE(with.energy, 1e3 * 1e-6 * g);
+  EXPECT_LE(with.end, 1e-3);
   EXPECT_LT(with.counters.steps, without.counters.steps);
 }
 

@@ -17,7 +17,7 @@ std::string name_for() {
 
 TEST(Auto, GoesByFormIndexAndTolerance) {
   EXPECT_EQ((name_for<AutoLoose, System<Robertson>>()), "rodas4");
-  EXPECT_EQ((name_for<AutoMedium, System<Robertson>>()), "rodas4");
+  EXPECT_EQ((name_for<AutoMedium, System<Robertson>>()), "rodas5p");
   EXPECT_EQ((name_for<AutoTight, System<Robertson>>()), "rodas5p");
   EXPECT_EQ((name_for<AutoLoose, System<RlcIndex1>>()), "radau5");
   EXPECT_EQ((name_for<AutoMedium, System<RlcIndex1>>()), "radau5");

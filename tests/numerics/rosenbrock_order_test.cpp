@@ -12,11 +12,11 @@ TEST(RosenbrockOrder, Rodas3) {
   expect_orders<Rodas3>(128, 1e-10, 3.0, 3.0, 3.0);
 }
 // The slope of its algebraic variables settles late, from above.
-TEST(RosenbrockOrder, Rodas4HasDenseOrderThreeInAlgebraicVariables) {
-  expect_orders<Rodas4>(256, 1e-10, 4.0, 4.0, 3.0, 0.3);
+TEST(RosenbrockOrder, Rodas4) {
+  expect_orders<Rodas4>(256, 1e-10, 4.0, 4.0, 4.0, 0.3);
 }
-TEST(RosenbrockOrder, Rodas5pHasDenseOrderFourInAlgebraicVariables) {
-  expect_orders<Rodas5p>(160, 1e-10, 5.0, 5.0, 4.0);
+TEST(RosenbrockOrder, Rodas5p) {
+  expect_orders<Rodas5p>(160, 1e-10, 5.0, 5.0, 5.0);
 }
 
 TEST(RosenbrockEstimate, FollowsTheOrderThatTheStepControlCountsOn) {

@@ -53,22 +53,17 @@ class NewtonIteration {
     Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
     if (k > 1) {
       const Real theta = size / previous_;
-      const Real mean = k == 2 ? theta : sqrt(theta * previous_theta_);
-      // A contraction that follows a poor one is luck in part: what remains is judged by both.
-      const Real expected = max(theta, mean);
-      const Real ratio = expected / (Real(1.0) - min(expected, Real(0.99)));
+      const Real ratio = theta / (Real(1.0) - theta);
       factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
       result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
+      const Real mean = k == 2 ? theta : sqrt(theta * previous_theta_);
       result_.last_rate = select(iterating_, mean, result_.last_rate);
       previous_theta_ = theta;
-      // The first contraction decides nothing: corrections of algebraic variables often follow those of the others.
-      diverging = diverging | !(theta < Real(k == 2 ? 2.0 : 0.99));
-      if (k > 2) {
-        // What the remaining iterations can still achieve, (8.12).
-        Real reachable = theta / (Real(1.0) - theta) * size;
-        for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
-        hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient_);
-      }
+      diverging = diverging | !(theta < Real(0.99));
+      // What the remaining iterations can still achieve, (8.12).
+      Real reachable = ratio * size;
+      for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
+      hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient_);
     }
     const Mask done = iterating_ & !diverging & (factor_ * size <= tolerance);
     result_.converged = result_.converged | done;

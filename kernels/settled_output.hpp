@@ -17,6 +17,11 @@ constexpr bool settles_output() {
     bool has_algebraic = false;
     for (int j = 0; j < System::n; ++j) has_algebraic = has_algebraic || !System::derivative_occurs(j);
     if (!has_algebraic) return false;
+    // At index 2 and 3 of multipliers in y' = f(t, y) alone: elsewhere derivatives of other variables belong to them.
+    for (int j = 0; j < System::n; ++j) {
+      const bool multiplier = System::semi_explicit && System::index(j) > 1;
+      if (System::highest_index() > 1 && !System::derivative_occurs(j) && !multiplier) return false;
+    }
     constexpr auto offsets = find_offsets(System::pattern_y, System::pattern_dy);
     // The index that is stated is what the methods rely on.
     return offsets.regular && offsets.index() <= System::highest_index();

@@ -56,7 +56,7 @@ TEST(Jacobian, IsTheSameByDualNumbers) {
   // The model's own formulas and dual numbers differ by rounding, which errors at a tolerance of 1e-6 do not show.
   const Counters own = work("transistor_amplifier", "radau5", "automatic", "automatic");
   const Counters dual = work("transistor_amplifier", "radau5", "dual_numbers", "automatic");
-  EXPECT_NEAR(static_cast<double>(dual.steps) / static_cast<double>(own.steps), 1.0, 0.01);
+  EXPECT_NEAR(static_cast<double>(dual.steps) / static_cast<double>(own.steps), 1.0, 0.02);
 }
 
 TEST(JacobianReuse, KeepsTheAccuracy) {

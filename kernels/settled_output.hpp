@@ -2,8 +2,8 @@
 // Algebraic variables between the steps. The dense output of the differential variables is as accurate as the error
 // test asks; that of the algebraic ones need not be, where they bend more sharply than a polynomial, and multipliers of
 // index 2 and 3 are of lower order also at the ends of steps. They follow from the differential variables: at output
-// times, which are few, the last stage of the consistent values is solved for them. That takes a Jacobian, a
-// factorisation and one to three evaluations of the equations per output time.
+// times, which are few, the last stage of the consistent values is solved for them. That takes the derivatives of their
+// equations, a factorisation and one to three evaluations of the equations per output time.
 #include "consistency.hpp"
 
 namespace manyfold {
@@ -28,58 +28,155 @@ constexpr bool settles_output() {
   }
 }
 
-/// Replaces the algebraic variables of y at t, in the lanes of `lanes`, by those that belong to the others. `dy`: y',
-/// as far as it is known. Lanes in which Newton's method does not converge keep theirs.
-template <class System, class Real>
-MANYFOLD_OUTLINE void settle_output(const MaskOf<Real>& lanes, const Real& t, Real (&y)[System::n],
-                                    const Real (&dy)[System::n], const Real (&p)[System::constants_size],
-                                    const Tolerances<System::n>& tolerances) {
-  using Mask = MaskOf<Real>;
-  using Stages = Consistency<System, Real>;
-  constexpr int n = System::n;
-  constexpr int most_iterations = 8;
-  // The matrix of the first iterations serves while the corrections are as small as they are where the solution is
-  // smooth.
-  constexpr int iterations_with_one_matrix = 3;
-  // What a correction leaves is a fraction of it.
-  constexpr double small = 0.03;
+/// The equations of the last stage that determine the algebraic variables, and the unknowns that stand in them: at
+/// index 1 the algebraic equations and variables alone, with multipliers the derivatives that they force too.
+template <class System>
+struct AlgebraicBlock {
+  using Form = Structure<System>;
 
-  Stages stages;
-  typename Stages::Workspace workspace;
-  stages.use(workspace);
-  typename Stages::template Derivatives<Real> x;
-  Stages::begin(t, y, p, x);
-  if constexpr (!System::semi_explicit) {
-    for (int j = 0; j < n; ++j) x[1][j] = dy[j];
-  }
-  Real weight[n];
-  error_weights(tolerances, y, weight);
-  Mask searching = lanes;
-  Mask found(false);
-  Real previous(largest_number);
-  for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
-    if (iteration == 0 || iteration >= iterations_with_one_matrix) {
-      searching = stages.linearise(searching, t, x, p, weight, tolerances.rtol);
+  struct Members {
+    int size = 0;
+    short equation[System::n] = {};
+    short variable[System::n] = {};
+    constexpr void insert(int i, int j) {
+      equation[size] = static_cast<short>(i);
+      variable[size++] = static_cast<short>(j);
     }
-    Real delta[n];
-    Stages::template residuals<0>(t, x, p, delta);
-    stages.template solve<0>(delta);
-    Real sum(0.0);
-    for_each_index<n>([&](auto j) {
-      delta[j] = select(searching, delta[j], Real(0.0));
-      if (Stages::Form::of_variable(j) == 0) sum += square(delta[j] * weight[j]);
-    });
-    Stages::template move<0>(Real(1.0), delta, x);
-    // A correction that does not fall any more is one of rounding errors.
-    const Mask rounding = (sum <= Real(1.0)) & (sum >= Real(0.25) * previous);
-    const Mask done = searching & ((sum <= Real(small * small)) | rounding);
-    previous = sum;
-    found = found | done;
-    searching = searching & !done & is_finite(sum);
+  };
+  static constexpr Members find() {
+    Pairing<System::n> pairs;
+    for (int i = 0; i < System::n; ++i) pairs.add(i, Form::Leading::matrix, [](int, int) { return true; });
+    Members result;
+    IndexSet<System::n> known;
+    const auto insert = [&](int j) {
+      if (known.contains(j)) return;
+      known.insert(j);
+      result.insert(pairs.equation_of(j), j);
+    };
+    for (int j = 0; j < System::n; ++j) {
+      if (Form::of_variable(j) == 0) insert(j);
+    }
+    for (int k = 0; k < result.size; ++k) {
+      const IndexSet<System::n>& row = Form::Leading::matrix.row[result.equation[k]];
+      for (int j = row.next(0); j >= 0; j = row.next(j + 1)) insert(j);
+    }
+    return result;
   }
-  for_each_index<n>([&](auto j) {
-    if (Stages::Form::of_variable(j) == 0) y[j] = select(found, x[0][j], y[j]);
-  });
-}
+  static constexpr Members members = find();
+  static constexpr MANYFOLD_INLINE int equation(int a) { return members.equation[a]; }
+  static constexpr MANYFOLD_INLINE int variable(int b) { return members.variable[b]; }
+
+  static constexpr int n = members.size;
+  static constexpr Pattern<n> part_of(const Pattern<System::n>& whole) {
+    Pattern<n> result;
+    for (int a = 0; a < n; ++a) {
+      for (int b = 0; b < n; ++b) {
+        if (whole.contains(members.equation[a], members.variable[b])) result.insert(a, b);
+      }
+    }
+    return result;
+  }
+  static constexpr Pattern<n> matrix = part_of(Form::Leading::matrix);
+  static constexpr Pattern<n> preferred = part_of(Form::Leading::preferred);
+};
+
+/// Replaces algebraic variables by those that belong to the others.
+template <class System, class Real>
+class SettledOutput {
+ public:
+  using Mask = MaskOf<Real>;
+
+  /// In the lanes of `lanes`, for y at t. `dy`: y', as far as it is known. Lanes in which Newton's method does not
+  /// converge keep their values.
+  MANYFOLD_OUTLINE void settle(const Mask& lanes, const Real& t, Real (&y)[System::n], const Real (&dy)[System::n],
+                               const Real (&p)[System::constants_size], const Tolerances<System::n>& tolerances) {
+    constexpr int most_iterations = 8;
+    // The matrix of the first iterations serves while the corrections are as small as they are where the solution is
+    // smooth.
+    constexpr int iterations_with_one_matrix = 3;
+    // What a correction leaves is a fraction of it.
+    constexpr double small = 0.03;
+
+    factors_.use(workspace_);
+    Values x;
+    Stages::begin(t, y, p, x);
+    if constexpr (!System::semi_explicit) {
+      for (int j = 0; j < System::n; ++j) x[1][j] = dy[j];
+    }
+    Real weight[System::n];
+    error_weights(tolerances, y, weight);
+    Mask searching = lanes;
+    Mask found(false);
+    Real previous(largest_number);
+    for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
+      if (iteration == 0 || iteration >= iterations_with_one_matrix) searching = linearise(searching, t, x, p);
+      Real F[System::n];
+      Stages::template residuals<0>(t, x, p, F);
+      Real delta[size];
+      for_each_index<size>([&](auto a) { delta[a] = F[Block::equation(a)]; });
+      factors_.solve(delta);
+      Real sum(0.0);
+      for_each_index<size>([&](auto b) {
+        const int j = Block::variable(b);
+        delta[b] = select(searching, delta[b], Real(0.0));
+        if (Stages::Form::of_variable(j) == 0) sum += square(delta[b] * weight[j]);
+        unknown(x, b) -= delta[b];
+      });
+      // A correction that does not fall any more is one of rounding errors.
+      const Mask rounding = (sum <= Real(1.0)) & (sum >= Real(0.25) * previous);
+      const Mask done = searching & ((sum <= Real(small * small)) | rounding);
+      previous = sum;
+      found = found | done;
+      searching = searching & !done & is_finite(sum);
+    }
+    for_each_index<size>([&](auto b) {
+      const int j = Block::variable(b);
+      if (Stages::Form::of_variable(j) == 0) y[j] = select(found, x[0][j], y[j]);
+    });
+  }
+
+ private:
+  using Block = AlgebraicBlock<System>;
+  using Stages = Consistency<System, Real>;
+  using Values = typename Stages::template Derivatives<Real>;
+  static constexpr int size = Block::n;
+  static constexpr auto groups = group_columns(Block::matrix);
+  static constexpr auto entries = entries_of<Block::matrix.size()>(Block::matrix);
+
+  static MANYFOLD_INLINE auto& unknown(auto& x, int b) {
+    const int j = Block::variable(b);
+    return x[Stages::Form::of_variable(j)][j];
+  }
+
+  /// The matrix of the block at x, factorised; returns the lanes of `mask` where it is not singular.
+  MANYFOLD_INLINE Mask linearise(const Mask& mask, const Real& t, const Values& x,
+                                 const Real (&p)[System::constants_size]) {
+    constexpr int most = System::most_directions;
+    static_for<(groups.count + most - 1) / most>([&](auto pass) {
+      constexpr int first = pass * most;
+      constexpr int directions = groups.count - first < most ? groups.count - first : most;
+      using Number = Dual<Real, directions>;
+      typename Stages::template Derivatives<Number> seeded;
+      for (int l = 0; l < Stages::orders; ++l) {
+        for (int j = 0; j < System::n; ++j) seeded[l][j] = Number(x[l][j]);
+      }
+      for_each_index<size>([&](auto b) {
+        const int group = groups.group[b] - first;
+        if (group >= 0 && group < directions) unknown(seeded, b).tangent[group] = Real(1.0);
+      });
+      Number F[System::n];
+      Stages::template residuals<0>(t, seeded, p, F);
+      for_each_index<entries.size>([&](auto k) {
+        const int group = groups.group[entries.column[k]] - first;
+        if (group >= 0 && group < directions) matrix_[k] = F[Block::equation(entries.row[k])].tangent[group];
+      });
+    });
+    return factors_.template factor<false>(mask, [&](auto k) { return matrix_[k]; });
+  }
+
+  Factors<Real, Block> factors_;
+  typename Factors<Real, Block>::Workspace workspace_;
+  Real matrix_[entries.size];
+};
 
 }  // namespace manyfold

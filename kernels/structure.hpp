@@ -70,6 +70,9 @@ class Pairing {
     return false;
   }
 
+  /// The equation that has variable `j`; -1: none.
+  constexpr int equation_of(int j) const { return partner_[j]; }
+
   int reached = 0;
   short reached_equation[n + 1] = {};
   IndexSet<n> reached_variables;

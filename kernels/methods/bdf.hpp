@@ -332,11 +332,7 @@ class Bdf {
   /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
   /// equation, as with IDA's IDASetSuppressAlg.
   static constexpr bool is_tested(int j) {
-    if (error_test == ErrorTest::all) return true;
-    for (int i = 0; i < n; ++i) {
-      if (System::pattern_dy.contains(i, j)) return true;
-    }
-    return false;
+    return error_test == ErrorTest::all || System::derivative_occurs(j);
   }
 
   /// values[k] for a k per lane; 0 outside.

@@ -227,7 +227,9 @@ class EventMonitor {
         // back where it came from, or still on the surface and heading there.
         const Real end = direction_[i];
         const Mask on_surface = abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]);
-        const Mask back = (value * end < Real(0.0)) | (on_surface & (heading * end < Real(0.0)));
+        // Where the action, by rounding, saw it on the side it came from, and it is across only now, it crosses again.
+        const Mask unseen = (before_[i] * end < Real(0.0)) & (value * end > Real(0.0));
+        const Mask back = unseen | (value * end < Real(0.0)) | (on_surface & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
         const Real side = select(fired_[i] != Real(0.0), crossed, sided);
         side_[i] = select(lanes, side, side_[i]);

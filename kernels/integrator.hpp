@@ -358,7 +358,8 @@ class Integrator {
         // At index 1 the end of a step meets the equations.
         const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state_.t);
         if (any(between)) {
-          SettledOutput<Alone<System>, Real>().settle(between, time, result.y, state_.dy, state_.p, options_.tolerances);
+          SettledOutput<Alone<System>, Real>().settle(between, time, result.y, state_.dy, state_.p,
+                                                      options_.tolerances);
         }
       }
       return result;

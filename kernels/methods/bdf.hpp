@@ -331,9 +331,7 @@ class Bdf {
 
   /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
   /// equation, as with IDA's IDASetSuppressAlg.
-  static constexpr bool is_tested(int j) {
-    return error_test == ErrorTest::all || System::derivative_occurs(j);
-  }
+  static constexpr bool is_tested(int j) { return error_test == ErrorTest::all || System::derivative_occurs(j); }
 
   /// values[k] for a k per lane; 0 outside.
   template <int count>

@@ -21,21 +21,25 @@ constexpr bool tests_interior() {
 /// tolerances.
 inline constexpr double reduced_interior_weight = 0.25;
 
-/// The middle of the widest gap between 0, the nodes in (0, 1), and 1.
+/// The middle of the widest gap between 0, the nodes in (0, 1), and 1; with `rank` 1 of the second widest, and so on.
 template <int s>
-constexpr double widest_gap(const double (&c)[s]) {
-  double widest = 0.0;
+constexpr double widest_gap(const double (&c)[s], int rank = 0) {
+  double narrower_than = 2.0;
   double middle = 0.5;
-  for (double from = 0.0; from < 1.0;) {
-    double to = 1.0;
-    for (const double node : c) {
-      if (node > from && node < to) to = node;
+  for (int k = 0; k <= rank; ++k) {
+    double widest = 0.0;
+    for (double from = 0.0; from < 1.0;) {
+      double to = 1.0;
+      for (const double node : c) {
+        if (node > from && node < to) to = node;
+      }
+      if (to - from > widest && to - from < narrower_than) {
+        widest = to - from;
+        middle = 0.5 * (from + to);
+      }
+      from = to;
     }
-    if (to - from > widest) {
-      widest = to - from;
-      middle = 0.5 * (from + to);
-    }
-    from = to;
+    narrower_than = widest;
   }
   return middle;
 }

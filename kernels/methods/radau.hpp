@@ -332,6 +332,7 @@ class Collocation {
     static_for<interior_points>([&](auto point) {
       constexpr double theta = widest_gap(Tableau::c, point);
       constexpr double start_here = share_of_start(theta);
+      constexpr bool first = point == 0;
       Real here[n];
       interior_residual<System, polynomial, theta>(state, h, z_, z_[s - 1], here);
       static_for<n>([&](auto i) {
@@ -343,7 +344,7 @@ class Collocation {
         }
         here[i] = select(state.discontinuous, Real(0.0), here[i]);
         // Row by row, the largest counts.
-        if constexpr (point == 0) {
+        if constexpr (first) {
           interior[i] = here[i];
         } else {
           interior[i] = select(abs(here[i]) <= abs(interior[i]), interior[i], here[i]);

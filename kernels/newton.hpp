@@ -20,8 +20,10 @@ struct NewtonResult {
   Real last_rate;       ///< geometric mean of the last two contractions; 0 after one iteration
 };
 
-/// The iteration between its linear solves: what it knows after some corrections, and its verdict on the next.
-template <class Real>
+/// The iteration between its linear solves: what it knows after some corrections, and its verdict on the next. At index
+/// 3 the first correction moves the positions, and only the second sees the curvature of their constraints, which
+/// forces of its size keep up with, however small h is: the ratio of these two says nothing of convergence.
+template <class Real, int index = 1>
 class NewtonIteration {
  public:
   using Mask = MaskOf<Real>;
@@ -51,12 +53,15 @@ class NewtonIteration {
     result_.finite = result_.finite & finite;
     Mask diverging = !finite;
     Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
-    if (k > 1) {
+    if (k > 1 && k < first_judged) {
+      const Real theta = size / previous_;
+      factor_ = select(theta < Real(1.0), max(theta / (Real(1.0) - theta), factor_), Real(largest_number));
+    } else if (k > 1) {
       const Real theta = size / previous_;
       const Real ratio = theta / (Real(1.0) - theta);
       factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
       result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
-      const Real mean = k == 2 ? theta : sqrt(theta * previous_theta_);
+      const Real mean = k == first_judged ? theta : sqrt(theta * previous_theta_);
       result_.last_rate = select(iterating_, mean, result_.last_rate);
       previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));
@@ -81,6 +86,8 @@ class NewtonIteration {
   /// Equations that were linear over the last step need not be so over this one, where a diode may begin to conduct: no
   /// contraction is taken for granted that lets a first correction of more than some times the tolerance pass as last.
   static constexpr double least_contraction = 1e-2;
+  /// The correction whose ratio to the one before is the first that is judged.
+  static constexpr int first_judged = index > 2 ? 3 : 2;
 
   NewtonResult<Real> result_;
   Mask iterating_;
@@ -92,11 +99,11 @@ class NewtonIteration {
 
 /// Solves in the lanes of `active`. `correct(lanes)` performs one iteration in those lanes and returns the norm of the
 /// correction. `patient` as for `NewtonIteration::begin`. `contraction` holds theta/(1-theta) of the last solve of each
-/// lane and is brought up to date.
-template <class Real>
+/// lane and is brought up to date. `index`: of the system.
+template <class Real, int index = 1>
 MANYFOLD_INLINE NewtonResult<Real> solve_newton(const NewtonControl& control, const MaskOf<Real>& active,
                                                 const MaskOf<Real>& patient, Real& contraction, auto&& correct) {
-  NewtonIteration<Real> iteration;
+  NewtonIteration<Real, index> iteration;
   iteration.begin(active, patient, contraction);
   while (any(iteration.iterating())) iteration.judge(control, correct(iteration.iterating()));
   return iteration.end(active, contraction);

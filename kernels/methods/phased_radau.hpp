@@ -147,7 +147,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   Mask cautious_;  ///< the error estimate may still be filtered twice
   bool wants_factors_;
   bool first_correction_;  ///< is what the factors are good for still to be found out?
-  NewtonIteration<Real> newton_;
+  NewtonIteration<Real, System::highest_index()> newton_;
   Real w_[s][n];
   Real interior_[n];
   StepAttempt<Real> result_;

@@ -180,7 +180,7 @@ class Collocation {
     Real w[s][n];
     predict(state, h, w);
     const auto newton =
-        solve_newton<Real>(control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
+        solve_newton<Real, System::highest_index()>(control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
           Real dw[s][n];
           stage_residuals(state, h, over_h, dw);
           for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });

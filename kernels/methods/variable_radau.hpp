@@ -86,7 +86,7 @@ class VariableRadau {
     for_each_order([&]<class Method>(Method& method, double level) {
       const Mask lanes = live & (state.path.level == Real(level));
       if (!any(lanes)) return;
-      const NewtonControl own{control.tolerance,
+      const NewtonControl own{Method::newton_tolerance(state.rtol),
                               control.most_iterations - (most_newton_iterations - Method::most_newton_iterations)};
       const StepAttempt<Real> step = method.attempt(lanes, stale, cautious, state, h, own, work);
       add_attempt(lanes, step, result);

@@ -1,0 +1,112 @@
+// Mechanisms of index 3: one that begins where its constraints bend most, and one whose constraint moves.
+#include <algorithm>
+
+#include "tests/support/accuracy.hpp"
+
+namespace manyfold {
+namespace {
+
+/// A crank of length 1 and a rod of length 2, in line at the start; masses at the pin and at the slider, which is
+/// damped.
+struct CrankAndRod {
+  static constexpr const char* name = "crank_and_rod";
+  static constexpr double t_span[] = {0.0, 5.0};
+  static constexpr Variable variables[] = {{.name = "x1", .initial = 1.0},
+                                           {.name = "y1"},
+                                           {.name = "x2", .initial = 3.0},
+                                           {.name = "u1"},
+                                           {.name = "v1", .initial = 3.0},
+                                           {.name = "u2"},
+                                           {.name = "lambda", .algebraic = true, .count = 2, .index = 3}};
+  static constexpr Parameter parameters[] = {{.name = "g", .value = 9.81}, {.name = "damping", .value = 0.2}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto dx = y[0] - y[2];
+    for (int i = 0; i < 3; ++i) f[i] = y[3 + i];
+    f[3] = -2.0 * y[0] * y[6] - 2.0 * dx * y[7];
+    f[4] = -p[0] - 2.0 * y[1] * (y[6] + y[7]);
+    f[5] = (-p[1] * y[5] + 2.0 * dx * y[7]) / 2.0;
+    f[6] = y[0] * y[0] + y[1] * y[1] - 1.0;
+    f[7] = dx * dx + y[1] * y[1] - 4.0;
+  }
+};
+
+/// The car axis problem of the Test Set for IVP Solvers, release 2.4, section II-8: one wheel rolls over waves.
+struct CarAxis {
+  static constexpr const char* name = "car_axis";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Variable variables[] = {{.name = "xl"},
+                                           {.name = "yl", .initial = 0.5},
+                                           {.name = "xr", .initial = 1.0},
+                                           {.name = "yr", .initial = 0.5},
+                                           {.name = "ul", .initial = -0.5},
+                                           {.name = "vl"},
+                                           {.name = "ur", .initial = -0.5},
+                                           {.name = "vr"},
+                                           {.name = "lambda", .algebraic = true, .count = 2, .index = 3}};
+  static constexpr Parameter parameters[] = {{.name = "omega", .value = 10.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    constexpr double k = 10.0 * 0.01 * 0.01 / 2.0;  // M eps^2/2
+    const auto yb = 0.1 * sin(p[0] * t);
+    const auto xb = sqrt(1.0 - yb * yb);
+    const auto spring = [](const auto& x, const auto& z) { return 0.5 / sqrt(x * x + z * z) - 1.0; };
+    const auto left = spring(y[0], y[1]);
+    const auto right = spring(y[2] - xb, y[3] - yb);
+    for (int i = 0; i < 4; ++i) f[i] = y[4 + i];
+    f[4] = (left * y[0] + xb * y[8] + 2.0 * (y[0] - y[2]) * y[9]) / k;
+    f[5] = (left * y[1] + yb * y[8] + 2.0 * (y[1] - y[3]) * y[9]) / k - 1.0;
+    f[6] = (right * (y[2] - xb) - 2.0 * (y[0] - y[2]) * y[9]) / k;
+    f[7] = (right * (y[3] - yb) - 2.0 * (y[1] - y[3]) * y[9]) / k - 1.0;
+    f[8] = xb * y[0] + yb * y[1];
+    f[9] = square(y[0] - y[2]) + square(y[1] - y[3]) - 1.0;
+  }
+};
+
+/// Positions and velocities at the end against `exact`, in tolerances.
+template <class Model, template <class, class> class Method>
+void expect_end(const std::vector<double>& exact, double tolerance) {
+  const LoadedKernel kernel = test::own_kernel<Model, Method>();
+  test::Ensemble ensemble;
+  ensemble.loaded = &kernel;
+  ensemble.t_end = kernel.model.t_end;
+  ensemble.rtol = tolerance;
+  ensemble.atol.assign(kernel.model.variables.size(), tolerance);
+  ensemble.repeat_defaults(1);
+  const test::Results result = ensemble.solve();
+  const InstanceOutcome& outcome = result.outcomes[0];
+  ASSERT_EQ(outcome.status, Status::success) << Model::name << " " << kernel.kernel->method << " " << tolerance
+                                             << " at " << outcome.t_reached;
+  double error = 0.0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    error = std::max(error, std::abs(result.values[i] - exact[i]) / (tolerance * (1.0 + std::abs(exact[i]))));
+  }
+  std::cout << Model::name << " " << kernel.kernel->method << " " << tolerance << ": error/tolerance " << error << ", "
+            << outcome.counters.steps << " steps, " << outcome.counters.newton_failures << " Newton failures\n";
+  // Velocities are of lower order than positions, and the estimate weights them with h.
+  EXPECT_LE(error, 100.0);
+}
+
+template <class Model>
+void expect_end_with_every_order(const std::vector<double>& exact) {
+  for (const double tolerance : {1e-3, 1e-4, 1e-6, 1e-8}) {
+    expect_end<Model, Radau5>(exact, tolerance);
+    expect_end<Model, Radau9>(exact, tolerance);
+    expect_end<Model, Radau>(exact, tolerance);
+  }
+}
+
+// The equation of motion of the crank's angle, by DOP853 at rtol 1e-13. At the start the second correction of Newton's
+// method is larger than the first, however short the step.
+TEST(Mechanisms, ACrankThatBeginsAtItsDeadCentre) {
+  expect_end_with_every_order<CrankAndRod>(
+      {-0.9998196988355, -0.01898867611332, 1.000090156678, -0.03554373933221, 1.871501232763, -0.01777427304519});
+}
+
+// The reference solution of the Test Set.
+TEST(Mechanisms, AnAxisOverWaves) {
+  expect_end_with_every_order<CarAxis>({0.0493455784275402809, 0.496989460230171153861, 1.04174252488542151681,
+                                        0.373911027265361256927, -0.077058368404097235797, 0.00744686658723778553,
+                                        0.0175568157537232222, 0.770341043779251976});
+}
+
+}  // namespace
+}  // namespace manyfold

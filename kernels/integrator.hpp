@@ -5,6 +5,7 @@
 #include "events.hpp"
 #include "initial_conditions.hpp"
 #include "methods/interior.hpp"
+#include "methods/method.hpp"
 #include "projection.hpp"
 #include "settled_output.hpp"
 #include "step_control.hpp"
@@ -41,18 +42,6 @@ struct InitialLanes {
 struct Inconsistency {
   double residual_norm = 0.0;
   int worst_equation = -1;
-};
-
-/// What the integrator asks of a method. `forget` starts whatever it knows of an instance outside the state: lanes are
-/// refilled.
-template <class Method>
-concept SteppingMethod = requires(Method& method, typename Method::State& state,
-                                  const MaskOf<typename Method::Real>& lanes, const typename Method::Real& h,
-                                  typename Method::Workspace& workspace) {
-  method.use(workspace, TeamOf<typename Method::System>{});
-  method.forget(lanes);
-  method.commit(lanes, state, h);
-  state.path.start(lanes, h, state.dy);
 };
 
 template <class Method>
@@ -551,7 +540,7 @@ class Integrator {
   MANYFOLD_INLINE Real begin_path(const Mask& lanes, const Real& h) {
     state_.path.start(lanes, h, state_.dy);
     Real step = h;
-    if constexpr (requires { &Method::begin; }) {
+    if constexpr (Method::makes_past) {
       const Real own = Method::begin(lanes, state_, h, options_.tolerances);
       if (options_.first_step == 0.0 && options_.fixed_step == 0.0) step = select(h < Real(0.0), -own, own);
     }
@@ -579,7 +568,7 @@ class Integrator {
 
   MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                         const Mask& rejected, const Mask& failed) {
-    if constexpr (requires { &Method::next_step; }) {
+    if constexpr (Method::step_choice == StepChoice::by_method) {
       // A method of variable order chooses both order and step.
       const Real next = method_.next_step(state_, h, accepted, rejected, failed);
       if (options_.fixed_step == 0.0) state_.h = select(accepted | rejected | failed, limited(next), state_.h);
@@ -599,7 +588,7 @@ class Integrator {
     }
     const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
     Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
-      if constexpr (requires { &Method::error_root; }) {
+      if constexpr (Method::step_choice == StepChoice::with_order) {
         return method_.error_root(state_, x);
       } else {
         return order_root<Method::Tableau::error_order>(x);
@@ -621,7 +610,7 @@ class Integrator {
     state_.h = select(failed, after_newton_failure(attempt, h, accepted), state_.h);
     history_.h = select(accepted, h, history_.h);
     history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
-    if constexpr (requires { &Method::choose_order; }) {
+    if constexpr (Method::step_choice == StepChoice::with_order) {
       const Mask changed = method_.choose_order(state_, attempt, next / h, accepted, failed);
       // The error of the last step says nothing of the change of this order's error.
       history_.h = select(changed, Real(0.0), history_.h);

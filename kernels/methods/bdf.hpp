@@ -119,6 +119,8 @@ class Bdf {
   static constexpr int most = BdfFormulas::order;
   static constexpr int most_newton_iterations = 4;
   using State = LaneState<System, Real, Path>;
+  static constexpr StepChoice step_choice = StepChoice::by_method;
+  static constexpr bool makes_past = false;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;

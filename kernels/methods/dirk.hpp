@@ -63,6 +63,8 @@ class DiagonallyImplicit {
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
+  static constexpr StepChoice step_choice = StepChoice::by_estimate;
+  static constexpr bool makes_past = false;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;

@@ -177,6 +177,8 @@ class Cameron {
     }
   };
   using State = LaneState<System, Real, Path>;
+  static constexpr StepChoice step_choice = StepChoice::by_method;
+  static constexpr bool makes_past = true;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// The norm of the iteration counts stage errors as many times as they may accumulate: section 4.1.

@@ -105,6 +105,8 @@ class VariableDirk {
     }
   };
   using State = LaneState<System, Real, Path>;
+  static constexpr StepChoice step_choice = StepChoice::with_order;
+  static constexpr bool makes_past = false;
   using Team = TeamOf<System>;
   struct Workspace {
     typename Order2::Workspace order2;

@@ -94,6 +94,8 @@ class ExplicitRungeKutta {
   };
   static constexpr bool keeps = false;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
+  static constexpr StepChoice step_choice = StepChoice::by_estimate;
+  static constexpr bool makes_past = false;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 

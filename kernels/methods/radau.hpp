@@ -128,6 +128,8 @@ class Collocation {
   /// More stages converge more slowly: Hairer & Wanner (1999).
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
+  static constexpr StepChoice step_choice = StepChoice::by_estimate;
+  static constexpr bool makes_past = false;
   using Matrices = Linearisation<System, Real>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
@@ -179,8 +181,8 @@ class Collocation {
 
     Real w[s][n];
     predict(state, h, w);
-    const auto newton =
-        solve_newton<Real, System::highest_index()>(control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
+    const auto newton = solve_newton<Real, System::highest_index()>(
+        control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
           Real dw[s][n];
           stage_residuals(state, h, over_h, dw);
           for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });

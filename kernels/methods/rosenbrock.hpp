@@ -74,6 +74,8 @@ class Rosenbrock {
   static constexpr int most_newton_iterations = 1;
   static constexpr bool keeps = false;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
+  static constexpr StepChoice step_choice = StepChoice::by_estimate;
+  static constexpr bool makes_past = false;
   using Matrices = Linearisation<System, Real>;
   using StageFactors = Factors<Real, typename Matrices::Structure>;
   using Team = TeamOf<System>;

@@ -31,6 +31,13 @@ struct LaneState {
   Path path;
 };
 
+/// Who chooses the next step.
+enum class StepChoice {
+  by_estimate,  ///< the integrator, from the error estimate of the one order
+  with_order,   ///< the integrator; the method chooses the order in `choose_order`, `error_root` is that of the order
+  by_method,    ///< the method, in `next_step`
+};
+
 /// One step attempt, judged by the integrator.
 template <class Real>
 struct StepAttempt {

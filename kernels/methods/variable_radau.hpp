@@ -54,6 +54,8 @@ class VariableRadau {
     }
   };
   using State = LaneState<System, Real, Path>;
+  static constexpr StepChoice step_choice = StepChoice::with_order;
+  static constexpr bool makes_past = false;
   using Team = TeamOf<System>;
   struct Workspace {
     typename Order5::Workspace order5;

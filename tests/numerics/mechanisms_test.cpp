@@ -73,8 +73,8 @@ void expect_end(const std::vector<double>& exact, double tolerance) {
   ensemble.repeat_defaults(1);
   const test::Results result = ensemble.solve();
   const InstanceOutcome& outcome = result.outcomes[0];
-  ASSERT_EQ(outcome.status, Status::success) << Model::name << " " << kernel.kernel->method << " " << tolerance
-                                             << " at " << outcome.t_reached;
+  ASSERT_EQ(outcome.status, Status::success)
+      << Model::name << " " << kernel.kernel->method << " " << tolerance << " at " << outcome.t_reached;
   double error = 0.0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     error = std::max(error, std::abs(result.values[i] - exact[i]) / (tolerance * (1.0 + std::abs(exact[i]))));

@@ -1,0 +1,45 @@
+#pragma once
+// What the integrator asks of a method. A method says which of the optional functions it has: one that is misspelt, or
+// that nobody would call, does not compile.
+#include "step.hpp"
+
+namespace manyfold {
+
+template <class Method>
+concept ChoosesOrder = requires(Method& method, typename Method::State& state,
+                                const StepAttempt<typename Method::Real>& attempt,
+                                const MaskOf<typename Method::Real>& lanes, const typename Method::Real& x) {
+  method.choose_order(state, attempt, x, lanes, lanes);
+  method.error_root(state, x);
+};
+
+template <class Method>
+concept ChoosesStep = requires(Method& method, typename Method::State& state,
+                               const MaskOf<typename Method::Real>& lanes, const typename Method::Real& h) {
+  method.next_step(state, h, lanes, lanes, lanes);
+};
+
+template <class Method>
+concept MakesPast = requires(typename Method::State& state, const MaskOf<typename Method::Real>& lanes,
+                             const typename Method::Real& h, const Tolerances<Method::n>& tolerances) {
+  Method::begin(lanes, state, h, tolerances);
+};
+
+/// `use` and `forget` start what a method knows of an instance outside the state: lanes are refilled. `attempt` tries a
+/// step, `commit` makes it the last one. `makes_past`: the method computes, in `begin`, the past that it steps from,
+/// and its first step.
+template <class Method>
+concept SteppingMethod =
+    requires(Method& method, typename Method::State& state, const MaskOf<typename Method::Real>& lanes,
+             const typename Method::Real& h, typename Method::Workspace& workspace, const NewtonControl& control,
+             WorkCounters<typename Method::Real>& work) {
+  method.use(workspace, TeamOf<typename Method::System>{});
+  method.forget(lanes);
+  StepAttempt<typename Method::Real>(method.attempt(lanes, lanes, lanes, state, h, control, work));
+  method.commit(lanes, state, h);
+  state.path.start(lanes, h, state.dy);
+} && (Method::makes_past == MakesPast<Method>) &&
+    ((Method::step_choice == StepChoice::with_order) == ChoosesOrder<Method>) &&
+    ((Method::step_choice == StepChoice::by_method) == ChoosesStep<Method>);
+
+}  // namespace manyfold

@@ -29,17 +29,18 @@ concept MakesPast = requires(typename Method::State& state, const MaskOf<typenam
 /// step, `commit` makes it the last one. `makes_past`: the method computes, in `begin`, the past that it steps from,
 /// and its first step.
 template <class Method>
-concept SteppingMethod =
-    requires(Method& method, typename Method::State& state, const MaskOf<typename Method::Real>& lanes,
-             const typename Method::Real& h, typename Method::Workspace& workspace, const NewtonControl& control,
-             WorkCounters<typename Method::Real>& work) {
+concept SteppingMethod = requires(Method& method, typename Method::State& state,
+                                  const MaskOf<typename Method::Real>& lanes, const typename Method::Real& h,
+                                  typename Method::Workspace& workspace, const NewtonControl& control,
+                                  WorkCounters<typename Method::Real>& work) {
   method.use(workspace, TeamOf<typename Method::System>{});
   method.forget(lanes);
   StepAttempt<typename Method::Real>(method.attempt(lanes, lanes, lanes, state, h, control, work));
   method.commit(lanes, state, h);
   state.path.start(lanes, h, state.dy);
-} && (Method::makes_past == MakesPast<Method>) &&
-    ((Method::step_choice == StepChoice::with_order) == ChoosesOrder<Method>) &&
-    ((Method::step_choice == StepChoice::by_method) == ChoosesStep<Method>);
+}
+&&(Method::makes_past == MakesPast<Method>)&&((Method::step_choice == StepChoice::with_order) ==
+                                              ChoosesOrder<Method>)&&((Method::step_choice == StepChoice::by_method) ==
+                                                                      ChoosesStep<Method>);
 
 }  // namespace manyfold

@@ -175,10 +175,10 @@ class Inspection {
 
 // The entry point of an inspection that is compiled by itself, of the model of the file included before.
 #if defined(MANYFOLD_KERNEL_UNIT)
-#define MANYFOLD_INSPECTION                                                                          \
-  extern "C" __attribute__((visibility("default"))) void manyfold_inspection(                        \
-      manyfold::ModelDescription& model, std::vector<std::string>& problems) {                       \
-    manyfold::describe_model<manyfold::ModelOfFile>(model);                                          \
-    const auto inspection = std::make_unique<manyfold::Inspection<manyfold::ModelOfFile>>(problems); \
+#define MANYFOLD_INSPECTION                                                                                        \
+  extern "C" __attribute__((visibility("default"))) void manyfold_inspection(manyfold::ModelDescription& model,    \
+                                                                             std::vector<std::string>& problems) { \
+    manyfold::describe_model<manyfold::ModelOfFile>(model);                                                        \
+    const auto inspection = std::make_unique<manyfold::Inspection<manyfold::ModelOfFile>>(problems);               \
   }
 #endif

@@ -251,7 +251,10 @@ struct ModelUse {
         Equations::action(k, given.t, given.y.array(), given.dy.array(), given.p.array(), d.array());
       }
     };
-    [&]<int... k>(Sequence<k...>) { (act(Constant<k>{}), ...); }(CountTo<S::events>{});
+    [&]<int... k>(Sequence<k...>) {
+      (act(Constant<k>{}), ...);
+    }
+    (CountTo<S::events>{});
     if (!given.y.intact()) return {-1, beyond_written};
     return first_wrong<S::discrete>(d, every);
   }
@@ -288,8 +291,8 @@ struct ModelUse {
   /// Function number `k`.
   template <int k>
   static constexpr Misuse evaluate() {
-    constexpr Misuse (*all[functions])() = {&equations, &mass_matrix, &jacobian,         &derive, &invariant, &root,
-                                            &event_times, &action,    &initial_discrete, &initial};
+    constexpr Misuse (*all[functions])() = {&equations, &mass_matrix, &jacobian, &derive,           &invariant,
+                                            &root,      &event_times, &action,   &initial_discrete, &initial};
     return all[k]();
   }
 };
@@ -422,7 +425,9 @@ constexpr TextBuilder wrong_names() {
 
 /// Can function `k` be evaluated in a constant expression?
 template <class Use, int k>
-inline constexpr bool is_constant = requires { typename Constant<(Use::template evaluate<k>(), 0)>; };
+inline constexpr bool is_constant = requires {
+  typename Constant<(Use::template evaluate<k>(), 0)>;
+};
 
 /// Fails to compile with the text, unless there is none. Of clang's messages the text is no part: there it is returned,
 /// and said at run time.
@@ -456,7 +461,9 @@ std::string wrong_with_model() {
   const auto check = [&](auto k) {
     if (text.size == 0) text = check_function<Equations, k>();
   };
-  [&]<int... k>(Sequence<k...>) { (check(Constant<k>{}), ...); }
+  [&]<int... k>(Sequence<k...>) {
+    (check(Constant<k>{}), ...);
+  }
   (CountTo<ModelUse<Equations, ExactArray>::functions>{});
   return text.string();
 }

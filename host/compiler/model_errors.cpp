@@ -136,10 +136,9 @@ std::optional<std::string> index_error(const Diagnostic& diagnostic, const std::
   if (!index || !count) return std::nullopt;
   const int numbers = std::atoi(count->c_str());
   const std::string range =
-      name.empty() ? fmt::format("the array has {} numbers, 0 to {}", numbers, numbers - 1)
-      : numbers == 1
-          ? fmt::format("{} has 1 number, {}[0]", name, name)
-          : fmt::format("{} has {} numbers, {}[0] to {}[{}]", name, numbers, name, name, numbers - 1);
+      name.empty()   ? fmt::format("the array has {} numbers, 0 to {}", numbers, numbers - 1)
+      : numbers == 1 ? fmt::format("{} has 1 number, {}[0]", name, name)
+                     : fmt::format("{} has {} numbers, {}[0] to {}[{}]", name, numbers, name, name, numbers - 1);
   return fmt::format("{}: error: index {} is out of range: {}", place, *index, range);
 }
 

@@ -51,9 +51,10 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
       if (description.name.empty()) continue;  // said elsewhere
       const std::string reason = unfit_for_netcdf(description.name);
       if (reason.empty()) continue;
-      problems.push_back(fmt::format("{} '{}' {}: result files need a name that begins with a letter, a digit or _, and "
-                                     "has no '/' or control characters",
-                                     kind, visible(description.name), reason));
+      problems.push_back(
+          fmt::format("{} '{}' {}: result files need a name that begins with a letter, a digit or _, and "
+                      "has no '/' or control characters",
+                      kind, visible(description.name), reason));
     }
   };
   check("variable", model.variables);

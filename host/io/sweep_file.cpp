@@ -722,6 +722,7 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
   Sweep sweep;
   sweep.path = path;
   sweep.text = read_text(path);
+  sweep.options.method = "radau5";
   Problems problems(path);
   try {
     const toml::table root = toml::parse(sweep.text, path.string());

@@ -80,9 +80,9 @@ TEST_F(ModelErrors, AnIndexOutOfRangeIsShownInEveryFunction) {
                             "  static constexpr void action(auto, const auto& t, auto& y, const auto& dy, const auto& "
                             "p, auto& d) {\n    d[1] = 1.0;\n  }"},
                  {"model.hpp:15:", "error: index 1 is out of range: d has 1 number"});
-  expect_refused({.equations = equations,
-                  .others = "  static constexpr void initial(const auto& p, auto& y) { y[2] = p[0]; }"},
-                 {"model.hpp:11:", "error: index 2 is out of range: y has 2 numbers"});
+  expect_refused(
+      {.equations = equations, .others = "  static constexpr void initial(const auto& p, auto& y) { y[2] = p[0]; }"},
+      {"model.hpp:11:", "error: index 2 is out of range: y has 2 numbers"});
 }
 
 TEST_F(ModelErrors, AnIndexOutOfRangeIsShownByEitherCompiler) {
@@ -103,12 +103,13 @@ TEST_F(ModelErrors, AParameterOfAModelWithoutParametersIsRefused) {
 TEST_F(ModelErrors, ANumberThatIsNeverWrittenIsRefused) {
   expect_refused({.equations = "    f[0] = y[1];"}, {"model.hpp: error: equation 2: f[1] in rhs is never written"});
   expect_refused({.equations = "    f[0] = y[1];\n    f[1] += y[0];"}, {"equation 2: f[1] in rhs is never written"});
-  expect_refused({.equations = "    f[0] = y[1];\n    f[1] = y[0];",
-                  .others = "  static constexpr manyfold::Event events[] = {{.name = \"at\", .scheduled = 1}, {.name = "
-                            "\"hit\"}};\n  static constexpr void event_times(const auto&, auto& times) { times[0] = "
-                            "0.5; }\n  static constexpr void root(const auto&, const auto& y, const auto&, const auto&, "
-                            "auto& g) { g[0] = y[0]; }"},
-                 {"g[1] in root is never written"});
+  expect_refused(
+      {.equations = "    f[0] = y[1];\n    f[1] = y[0];",
+       .others = "  static constexpr manyfold::Event events[] = {{.name = \"at\", .scheduled = 1}, {.name = "
+                 "\"hit\"}};\n  static constexpr void event_times(const auto&, auto& times) { times[0] = "
+                 "0.5; }\n  static constexpr void root(const auto&, const auto& y, const auto&, const auto&, "
+                 "auto& g) { g[0] = y[0]; }"},
+      {"g[1] in root is never written"});
 }
 
 TEST_F(ModelErrors, SumsOfTermsAreWritten) {
@@ -122,9 +123,9 @@ TEST_F(ModelErrors, NamesAreThereAndDifferent) {
                  {"model.hpp: error: two variables have the name 'a'"});
   expect_refused({.variables = "{{.name = \"a\"}, {.name = \"\"}}", .equations = equations},
                  {"model.hpp: error: variable 2 has no name"});
-  expect_refused({.variables = "{{.name = \"u\", .count = 2}, {.name = \"u2\"}}",
-                  .equations = equations + "\n    f[2] = y[2];"},
-                 {"two variables have the name 'u2'"});
+  expect_refused(
+      {.variables = "{{.name = \"u\", .count = 2}, {.name = \"u2\"}}", .equations = equations + "\n    f[2] = y[2];"},
+      {"two variables have the name 'u2'"});
   expect_refused({.parameters = "static constexpr manyfold::Parameter parameters[] = {{.name = \"k\"}, {.name = "
                                 "\"k\"}};",
                   .equations = equations},
@@ -158,7 +159,8 @@ TEST_F(ModelErrors, WhatIsForPlainNumbersComesWithTheCure) {
 TEST_F(ModelErrors, SelectTakesTwoPlainNumbers) {
   for (const std::string precision : {"float64", "float32", "mixed"}) {
     write({.equations = "    f[0] = select(y[0] > 0.5, -1.0, 1.0);\n    f[1] = select(y[0] > 0.5, 2, y[1] - y[1]);"});
-    const Outcome outcome = call("solve model.hpp --json --method radau5 --t-end 0.25 --rtol 1e-4 --precision " + precision);
+    const Outcome outcome =
+        call("solve model.hpp --json --method radau5 --t-end 0.25 --rtol 1e-4 --precision " + precision);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto values = nlohmann::json::parse(outcome.out)["values"];
     EXPECT_NEAR(values["a"].get<double>(), 0.75, 1e-5);
@@ -220,14 +222,15 @@ TEST_F(Check, FindsWhatIsNotFinite) {
   expect_problems({.variables = "{{.name = \"a\", .initial = -1.0}, {.name = \"b\"}}",
                    .equations = "    f[0] = sqrt(y[0]);\n    f[1] = y[0];"},
                   {"equation 1 (of variable \"a\") is not finite at the initial values"});
-  expect_problems({.variables = "{{.name = \"a\"}, {.name = \"b\"}}",
-                   .equations = "    f[0] = sqrt(y[0]);\n    f[1] = y[0];"},
-                  {"the derivative of equation 1 (of variable \"a\") with respect to 'a' is not finite at the initial "
-                   "values"});
-  expect_problems({.equations = equations_,
-                   .others = "  static constexpr manyfold::Event events[] = {{.name = \"hit\"}};\n  static constexpr void "
-                             "root(const auto&, const auto& y, const auto&, const auto&, auto& g) { g[0] = log(-y[0]); }"},
-                  {"the root function of event 'hit' is not finite at the initial values"});
+  expect_problems(
+      {.variables = "{{.name = \"a\"}, {.name = \"b\"}}", .equations = "    f[0] = sqrt(y[0]);\n    f[1] = y[0];"},
+      {"the derivative of equation 1 (of variable \"a\") with respect to 'a' is not finite at the initial "
+       "values"});
+  expect_problems(
+      {.equations = equations_,
+       .others = "  static constexpr manyfold::Event events[] = {{.name = \"hit\"}};\n  static constexpr void "
+                 "root(const auto&, const auto& y, const auto&, const auto&, auto& g) { g[0] = log(-y[0]); }"},
+      {"the root function of event 'hit' is not finite at the initial values"});
 }
 
 TEST_F(Check, FindsAMatrixThatIsSingular) {
@@ -241,16 +244,16 @@ TEST_F(Check, FindsAMatrixThatIsSingular) {
 TEST_F(Check, FindsAnAlgebraicVariableThatHasADerivative) {
   const fs::path path = folder_ / "model.hpp";
   std::ofstream(path) << R"cpp(#include <manyfold/model.hpp>
-struct M {
-  static constexpr const char* name = "m";
-  static constexpr double t_span[] = {0.0, 1.0};
-  static constexpr manyfold::Variable variables[] = {{.name = "a", .initial = 1.0, .algebraic = true}};
-  static constexpr void residual(const auto&, const auto& y, const auto& dy, const auto&, auto& F) {
-    F[0] = dy[0] + y[0];
-  }
-};
-MANYFOLD_MODEL(M);
-)cpp";
+                               struct M {
+                                 static constexpr const char* name = "m";
+                                 static constexpr double t_span[] = {0.0, 1.0};
+                                 static constexpr manyfold::Variable variables[] = {{.name = "a", .initial = 1.0, .algebraic = true}};
+                                 static constexpr void residual(const auto&, const auto& y, const auto& dy, const auto&, auto& F) {
+                                   F[0] = dy[0] + y[0];
+                                 }
+                               };
+                               MANYFOLD_MODEL(M);
+  )cpp";
   const Outcome outcome = call("check model.hpp");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.err.find("variable 'a' states .algebraic = true, but its derivative stands in an equation"),

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   run->add_option("--out", run_arguments.output, "Result file, instead of the sweep file's");
   run->add_option("--backend", run_arguments.backend, "auto, cpu or cuda");
   run->add_option("--threads", run_arguments.threads, "Worker threads; 0: one per processor")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 65536));
   run->add_option("--verify", run_arguments.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");

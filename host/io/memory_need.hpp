@@ -10,7 +10,8 @@
 
 namespace manyfold {
 
-/// What is wrong with so many numbers per instance, of which a run holds those of 64 instances at least; empty: nothing.
+/// What is wrong with so many numbers per instance, of which a run holds those of 64 instances at least; empty:
+/// nothing.
 inline std::string memory_problem(double numbers_per_instance, std::int64_t instances) {
   const auto together = static_cast<double>(std::clamp<std::int64_t>(instances, 1, 64));
   const double need = 8.0 * numbers_per_instance * together;

@@ -5,6 +5,7 @@
 #include <manyfold/description.hpp>
 
 #include "methods/auto.hpp"
+#include "model_use.hpp"
 #include "projection.hpp"
 
 namespace manyfold {
@@ -35,6 +36,7 @@ AutomaticMethods automatic_methods() {
 template <Model Equations>
 void describe_model(ModelDescription& description) {
   description = ModelDescription{};
+  description.wrong = wrong_with_model<Equations>();
   description.name = Equations::name;
   if constexpr (requires { Equations::description; }) description.description = Equations::description;
   if constexpr (requires { Equations::time_unit; }) description.time_unit = Equations::time_unit;

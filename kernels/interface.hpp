@@ -8,7 +8,7 @@ namespace manyfold {
 struct ModelDescription;
 
 /// Changes whenever a struct below or in outcome.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 6;
+inline constexpr int kernel_interface_version = 7;
 
 /// One instance for a lane: what it starts from and where its results go.
 struct Assignment {

@@ -61,6 +61,12 @@ struct Dependency {
   IndexSet<Size> on = {};
 
   constexpr Dependency() = default;
+  constexpr Dependency(const Dependency&) = default;
+  /// A call, so that compilers show where a model assigns beyond an array.
+  constexpr Dependency& operator=(const Dependency& other) {
+    on = other.on;
+    return *this;
+  }
   template <class Number>
   requires(__is_constructible(double, Number)) constexpr Dependency(Number) {}
 

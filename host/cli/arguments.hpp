@@ -58,7 +58,8 @@ inline ParameterSettings parameter_settings(const std::vector<std::string>& text
 inline std::optional<long> structural_setting(const ParameterSettings& settings, const std::string& name) {
   for (const auto& [key, value] : settings) {
     if (key != name) continue;
-    if (value != std::floor(value)) throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
+    if (value != std::floor(value) || std::abs(value) > 1e9)
+      throw UsageError(fmt::format("--set {}={}: needs a whole number", key, value));
     return static_cast<long>(value);
   }
   return std::nullopt;

@@ -13,6 +13,8 @@ enum ExitCode { all_succeeded = 0, internal_error = 1, misuse = 2, some_failed =
 int list(bool json);
 int describe(const std::string& model, bool json);
 int info(bool json);
+/// What is wrong with the model, one line per problem, without integrating.
+int check(const std::string& model);
 
 struct RunArguments {
   std::string sweep;

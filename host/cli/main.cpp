@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   CLI::App app{
       "Integrates ensembles of small differential-algebraic systems.\n\n"
       "  manyfold list                          the built-in models\n"
+      "  manyfold check my_model.hpp            what is wrong with a model\n"
       "  manyfold solve robertson --t-end 100   one instance, as a table\n"
       "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n"
       "  manyfold verify robertson              achieved against asked accuracy\n\n"
@@ -38,6 +39,12 @@ int main(int argc, char** argv) {
   describe->add_option("MODEL", model, "Built-in name or model file")->required();
   describe->add_flag("--json", json, "Print JSON");
 
+  CLI::App* check = app.add_subcommand("check", "Say what is wrong with a model, without integrating");
+  check->add_option("MODEL", model, "Built-in name or model file")->required();
+  check->footer(
+      "Compiles the model, looks at its names, and evaluates its equations, their derivatives and its root functions\n"
+      "once at the initial values. Exit codes: 0 no problems found, 2 problems, one per line on standard error.");
+
   CLI::App* info = app.add_subcommand("info", "Show processor lanes, threads, devices, methods, versions and paths");
   info->add_flag("--json", json, "Print JSON");
 
@@ -47,7 +54,7 @@ int main(int argc, char** argv) {
   run->add_option("--out", run_arguments.output, "Result file, instead of the sweep file's");
   run->add_option("--backend", run_arguments.backend, "auto, cpu or cuda");
   run->add_option("--threads", run_arguments.threads, "Worker threads; 0: one per processor")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 65536));
   run->add_option("--verify", run_arguments.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
@@ -125,6 +132,7 @@ int main(int argc, char** argv) {
   try {
     if (list->parsed()) return cli::list(json);
     if (describe->parsed()) return cli::describe(model, json);
+    if (check->parsed()) return cli::check(model);
     if (info->parsed()) return cli::info(json);
     if (run->parsed()) return cli::run(run_arguments);
     if (verify->parsed()) return cli::verify(verify_arguments);

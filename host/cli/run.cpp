@@ -136,12 +136,22 @@ int run(const RunArguments& arguments) {
   request.jacobian = sweep.options.jacobian;
   request.jacobian_reuse = sweep.options.jacobian_reuse;
   request.error_test = sweep.options.error_test;
-  LoadedKernel loaded = load_as_asked(
-      request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); },
-      [&](const ModelDescription& model) { return given_at_start(sweep, model); });
+  if (arguments.backend) sweep.solver_positions.erase("backend");
+  const auto in_file = [&](auto&& work) {
+    try {
+      return work();
+    } catch (const UsageError& error) {
+      throw UsageError(placed(sweep, error.what()));
+    }
+  };
+  LoadedKernel loaded = in_file([&] {
+    return load_as_asked(
+        request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); },
+        [&](const ModelDescription& model) { return given_at_start(sweep, model); });
+  });
   const ResolvedSweep resolved = resolve(sweep, loaded.model);
-  const ChosenBackend backend = choose_backend(sweep.options, resolved.inputs.instances());
-  const ChosenTier tier = choose_tier(sweep.options, request.method, backend, loaded);
+  const ChosenBackend backend = in_file([&] { return choose_backend(sweep.options, resolved.inputs.instances()); });
+  const ChosenTier tier = in_file([&] { return choose_tier(sweep.options, request.method, backend, loaded); });
   if (tier.tier == Tier::lockstep && request.method == "auto") {
     request.method = "radau5";
     loaded = load_kernel(request, announce);

@@ -53,6 +53,8 @@ int solve(const SolveArguments& arguments) {
     throw UsageError("--atol " + problem);
   }
   const ChosenBackend backend = choose_backend(options, 1);
+  const OutputTimes times = output_times(arguments);
+  if (arguments.t_end && !std::isfinite(*arguments.t_end)) throw UsageError("--t-end: needs a finite number");
   const ParameterSettings settings = parameter_settings(arguments.parameters);
   KernelRequest request;
   request.model = arguments.model;
@@ -77,8 +79,12 @@ int solve(const SolveArguments& arguments) {
     initial[static_cast<std::size_t>(index_of(name, initial_quantities, "variable", model.name))] = value;
   }
   const double t_end = arguments.t_end.value_or(model.t_end);
-  if (!std::isfinite(t_end)) throw UsageError("--t-end: needs a finite number");
-  const OutputTimes times = output_times(arguments);
+  if (t_end == model.t_begin) {
+    throw UsageError(fmt::format("--t-end {}: model '{}' starts there, needs another time", t_end, model.name));
+  }
+  if (const auto problem = times.problem(model.t_begin, t_end, true)) {
+    throw UsageError(fmt::format("--{}", *problem));
+  }
   options.method = arguments.method;
   options.atol.assign(model.variables.size(), arguments.atol);
 

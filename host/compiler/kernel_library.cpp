@@ -24,6 +24,7 @@
 
 #include "build_config.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/compiler/model_errors.hpp"
 #include "host/engine/installation.hpp"
 #include "host/io/nearest_name.hpp"
 
@@ -200,7 +201,7 @@ CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs:
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  // In the language that `relevant_errors` reads.
+  // In the language that `model_errors` reads.
   std::string language = "LC_ALL=C";
   std::vector<char*> variables = {language.data()};
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -219,40 +220,6 @@ CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs:
   }
   std::ifstream stream(log);
   return {status, {std::istreambuf_iterator<char>(stream), {}}};
-}
-
-/// The compiler's errors about the user's file and what the library says of a wrong model; all of its output if there
-/// are none.
-std::string relevant_errors(const std::string& output, const fs::path& model) {
-  std::istringstream stream(output);
-  std::string kept;
-  const std::string name = model.string();
-  int lines = 0;
-  bool of_model = false;
-  for (std::string line; std::getline(stream, line) && lines < 40;) {
-    const bool diagnostic = line.find(": error: ") != std::string::npos;
-    const bool excerpt = line.size() > 7 && line.find(" | ") != std::string::npos && line.find(" | ") < 8;
-    if (diagnostic) {
-      const std::size_t own = line.find("static assertion failed: manyfold: ");
-      of_model = line.find(name) != std::string::npos || own != std::string::npos;
-      if (own != std::string::npos && line.find(name) == std::string::npos) {
-        line = name + ": error: " + line.substr(own + std::string("static assertion failed: ").size());
-        kept += line + "\n";
-        of_model = false;
-        ++lines;
-        continue;
-      }
-    } else if (!excerpt) {
-      continue;
-    }
-    if (of_model) {
-      kept += line.substr(0, 300) + "\n";
-      ++lines;
-    }
-  }
-  if (kept.empty()) kept = output.substr(0, 8000);
-  if (!kept.empty() && kept.back() == '\n') kept.pop_back();
-  return kept;
 }
 
 std::optional<LoadedKernel> open_library(const fs::path& path, const std::string& origin) {
@@ -313,6 +280,47 @@ KernelUnit kernel_unit(const KernelRequest& request, const ModelSource& source, 
                        entry_point);
   };
   return {unit(source.file.string()), unit("")};
+}
+
+/// The compiler to use.
+fs::path needed_compiler() {
+  const fs::path compiler = kernel_compiler();
+  if (compiler.empty()) {
+    throw UsageError(
+        "no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
+  }
+  return compiler;
+}
+
+/// Compiles the text to a library in the cache, under a name that begins with `stem` and is this process's own.
+fs::path compile(const std::string& text, const std::string& stem, const std::string& flags, const fs::path& compiler,
+                 const ModelSource& source, const std::string& model) {
+  const fs::path cache = kernel_cache();
+  std::error_code error;
+  fs::create_directories(cache, error);
+  if (error) throw UsageError(fmt::format("cannot create the kernel cache '{}': {}", cache.string(), error.message()));
+  const std::string own = fmt::format("{}.{}", stem, getpid());
+  const fs::path unit_file = cache / (own + ".cpp");
+  const fs::path object = cache / (own + ".so");
+  const fs::path log = cache / (own + ".log");
+  std::ofstream(unit_file) << text;
+  std::vector<std::string> arguments = {compiler.string()};
+  for (const std::string& flag : words(flags)) arguments.push_back(flag);
+  const fs::path root = header_root();
+  for (const std::string& argument : {std::string("-shared"), std::string("-fPIC"), std::string("-fvisibility=hidden"),
+                                      "-I" + (root / "include").string(), "-I" + root.string(), std::string("-o"),
+                                      object.string(), unit_file.string(), std::string("-lmvec"), std::string("-lm")}) {
+    arguments.push_back(argument);
+  }
+  const CompilerResult result = run_compiler(arguments, log);
+  fs::remove(unit_file, error);
+  fs::remove(log, error);
+  if (result.status != 0) {
+    fs::remove(object, error);
+    throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
+                                 model_errors(result.output, source.file), model));
+  }
+  return object;
 }
 
 /// What "auto" stands for is known of built-in models, and of others once one of their kernels has been loaded: a file
@@ -483,17 +491,16 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
 
   const KernelUnit unit =
       kernel_unit(request, source, "kernels/kernel.hpp", fmt::format("MANYFOLD_KERNEL({})", method.template_name));
-  const fs::path compiler = kernel_compiler();
-  if (compiler.empty()) {
-    throw UsageError(
-        "no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
-  }
+  const fs::path compiler = needed_compiler();
   const fs::path cache = kernel_cache();
   const auto stem_of = [&](const KernelMethod& of, const KernelUnit& unit_of) {
     return fmt::format("{}-{}-{}-{}-{}", source.file.stem().string(), of.name, request.precision, instruction_set,
                        cache_key(unit_of.content, source.file, flags, compiler));
   };
   const auto checked = [&](const LoadedKernel& loaded) {
+    if (!loaded.model.wrong.empty()) {
+      throw UsageError(fmt::format("{}: error: {}", source.file.string(), loaded.model.wrong));
+    }
     if (request.structural_value)
       check_structural_value(request.model, loaded.model.structural, *request.structural_value);
     check_method(loaded.model, loaded.kernel->method);
@@ -506,35 +513,13 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   }
 
   std::error_code error;
-  fs::create_directories(cache, error);
-  if (error) throw UsageError(fmt::format("cannot create the kernel cache '{}': {}", cache.string(), error.message()));
   if (announce) {
     announce(fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
                          request.projection ? " and projection" : "", request.precision, instruction_set));
   }
   const auto start = std::chrono::steady_clock::now();
   // Under a name of this process, then renamed: two runs may compile the same kernel at once.
-  const std::string own = fmt::format("{}.{}", stem, getpid());
-  const fs::path unit_file = cache / (own + ".cpp");
-  const fs::path object = cache / (own + ".so");
-  const fs::path log = cache / (own + ".log");
-  std::ofstream(unit_file) << unit.text;
-  std::vector<std::string> arguments = {compiler.string()};
-  for (const std::string& flag : words(flags)) arguments.push_back(flag);
-  const fs::path root = header_root();
-  for (const std::string& argument : {std::string("-shared"), std::string("-fPIC"), std::string("-fvisibility=hidden"),
-                                      "-I" + (root / "include").string(), "-I" + root.string(), std::string("-o"),
-                                      object.string(), unit_file.string(), std::string("-lmvec"), std::string("-lm")}) {
-    arguments.push_back(argument);
-  }
-  const CompilerResult result = run_compiler(arguments, log);
-  fs::remove(unit_file, error);
-  fs::remove(log, error);
-  if (result.status != 0) {
-    fs::remove(object, error);
-    throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
-                                 relevant_errors(result.output, source.file), request.model));
-  }
+  const fs::path object = compile(unit.text, stem, flags, compiler, source, request.model);
   auto loaded = open_library(object, "compiled");
   if (!loaded) {
     const char* reason = dlerror();
@@ -557,6 +542,27 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   automatic.write(loaded->model);
   loaded->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return checked(*loaded);
+}
+
+InspectedModel inspect_model(const std::string& model) {
+  const ModelSource source = find_model(model);
+  KernelRequest request;
+  request.model = model;
+  const KernelUnit unit = kernel_unit(request, source, "kernels/inspection.hpp", "MANYFOLD_INSPECTION");
+  const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
+  const fs::path object =
+      compile(unit.text, source.file.stem().string() + "-inspection", flags, needed_compiler(), source, model);
+  void* library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* reason = library == nullptr ? dlerror() : nullptr;
+  std::error_code error;
+  fs::remove(object, error);
+  if (library == nullptr) throw std::runtime_error(fmt::format("the inspection cannot be loaded: {}", reason));
+  InspectedModel result;
+  result.file = source.file;
+  const auto inspect =
+      reinterpret_cast<void (*)(ModelDescription&, std::vector<std::string>&)>(dlsym(library, "manyfold_inspection"));
+  inspect(result.model, result.problems);
+  return result;
 }
 
 }  // namespace manyfold

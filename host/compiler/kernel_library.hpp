@@ -49,6 +49,16 @@ struct LoadedKernel {
 /// compiler's words about the user's file are in the message), and where no compiler is found.
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
 
+/// A model and what is wrong with it where its instances start.
+struct InspectedModel {
+  std::filesystem::path file;
+  ModelDescription model;
+  std::vector<std::string> problems;
+};
+
+/// Compiles the model without a method and evaluates its functions once. Throws UsageError as `load_kernel` does.
+InspectedModel inspect_model(const std::string& model);
+
 /// The text of the kernel for a device, for the backend to compile. Throws UsageError for an unknown model or method
 /// and for a model file that cannot be read.
 DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape = {},

@@ -51,6 +51,20 @@ OutputTimes OutputTimes::log(double from, double to, int count) {
   return list(std::move(times));
 }
 
+std::optional<std::string> OutputTimes::problem(double t_begin, double t_end, bool inside) const {
+  if (times_.size() > 1 && (times_[1] > times_[0]) != (t_end > t_begin)) {
+    return fmt::format("times run from {} to {}, but the time span from {} to {}", times_.front(), times_.back(),
+                       t_begin, t_end);
+  }
+  const auto [low, high] = std::minmax(t_begin, t_end);
+  for (const double time : times_) {
+    if (inside && !(time >= low && time <= high)) {
+      return fmt::format("times has {}, but the time span is from {} to {}", time, t_begin, t_end);
+    }
+  }
+  return std::nullopt;
+}
+
 void OutputTimes::fill(double t_begin, double t_end, double* times) const {
   if (absolute()) {
     std::copy(times_.begin(), times_.end(), times);

@@ -1,5 +1,7 @@
 #pragma once
 // When results are saved.
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace manyfold {
@@ -16,6 +18,8 @@ class OutputTimes {
   /// The same times for every instance, whatever its time span.
   bool absolute() const { return !times_.empty(); }
   const std::vector<double>& absolute_times() const { return times_; }  ///< empty unless absolute()
+  /// Why these times cannot be reached from t_begin to t_end; `inside`: all of them must be.
+  std::optional<std::string> problem(double t_begin, double t_end, bool inside) const;
   /// Writes count() times, in the direction of integration, in the model's time unit.
   void fill(double t_begin, double t_end, double* times) const;
 

@@ -19,12 +19,16 @@
 #include <manyfold/tolerances.hpp>
 
 #include "host/io/initial_conditions.hpp"
+#include "host/io/memory_need.hpp"
 #include "host/io/nearest_name.hpp"
 
 namespace manyfold {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// More would run for days, and their numbers do not fit any file.
+constexpr std::int64_t most_instances = 1'000'000'000'000;
 
 // Problems of one file, reported together in the order of the file.
 class Problems {
@@ -122,7 +126,8 @@ class Reader {
       : sweep_(sweep), methods_(methods.begin(), methods.end()), problems_(problems) {}
 
   void read(const toml::table& root) {
-    check_keys(root, "the sweep file", {"model", "t_span", "solver", "ensemble", "parameters", "initial", "output"});
+    const bool complete = check_keys(root, "the sweep file",
+                                     {"model", "t_span", "solver", "ensemble", "parameters", "initial", "output"});
     read_model(root);
     if (const toml::node* node = root.get("t_span")) read_t_span(*node);
     if (const toml::table* solver = section(root, "solver")) read_solver(*solver);
@@ -135,18 +140,23 @@ class Reader {
     std::sort(sweep_.quantities.begin(), sweep_.quantities.end(), [](const SweepQuantity& a, const SweepQuantity& b) {
       return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
     });
-    check_number_of_instances(ensemble);
+    // A misspelt [ensemble] is not missing too.
+    check_number_of_instances(ensemble, complete);
     sweep_.output_file = sweep_.path.filename().replace_extension(".nc");
     if (const toml::table* output = section(root, "output")) read_output(*output);
   }
 
  private:
-  void check_keys(const toml::table& table, std::string_view where, const Names& known) {
+  // Whether all keys are known.
+  bool check_keys(const toml::table& table, std::string_view where, const Names& known) {
+    bool good = true;
     for (const auto& [key, node] : table) {
       if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+      good = false;
       problems_.add(position_of(key),
                     fmt::format("unknown key \"{}\" in {}{}", key.str(), where, did_you_mean(key.str(), known)));
     }
+    return good;
   }
 
   const toml::table* section(const toml::table& root, std::string_view name) {
@@ -183,7 +193,10 @@ class Reader {
 
   std::optional<std::int64_t> integer(const toml::node& node, std::string_view what, std::int64_t least,
                                       std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
-    const auto value = node.value_exact<std::int64_t>();
+    auto value = node.value_exact<std::int64_t>();
+    // 2e4 is an integer too.
+    const auto real = node.value_exact<double>();
+    if (real && *real == std::floor(*real) && std::abs(*real) < 9e15) value = static_cast<std::int64_t>(*real);
     if (value && *value >= least && *value <= most) return value;
     wrong(node, what,
           fmt::format("an integer of at least {}", least) +
@@ -265,6 +278,7 @@ class Reader {
                 "tier",          "threads",        "max_steps",    "first_step", "max_step",
                 "device_memory", "device_tile",    "device_block", "event_log",  "initial_conditions",
                 "jacobian",      "jacobian_reuse", "error_test",   "projection", "verify"});
+    for (const auto& [key, node] : table) sweep_.solver_positions[std::string(key.str())] = position_of(node);
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", methods_, options.method);
     read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
@@ -327,7 +341,8 @@ class Reader {
       options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);
     }
     if (const toml::node* node = table.get("event_log")) {
-      options.event_log = static_cast<int>(integer(*node, "event_log", 0).value_or(options.event_log));
+      options.event_log =
+          static_cast<int>(integer(*node, "event_log", 0, std::numeric_limits<int>::max()).value_or(options.event_log));
     }
     if (const toml::node* node = table.get("first_step")) {
       options.first_step =
@@ -385,7 +400,7 @@ class Reader {
     if (const toml::node* node = table.get("instances")) {
       sweep_.instances_position = position_of(*node);
       // A wrong number counts as given, so that it is not reported as missing too.
-      sweep_.sampling.instances = integer(*node, "instances", 1).value_or(1);
+      sweep_.sampling.instances = integer(*node, "instances", 1, most_instances).value_or(1);
     }
     if (const toml::node* node = table.get("seed")) {
       sweep_.sampling.seed = static_cast<std::uint64_t>(integer(*node, "seed", 0).value_or(0));
@@ -393,7 +408,14 @@ class Reader {
     const bool needs_table = sweep_.sampling.sampler == "table";
     const toml::node* node = table.get("table");
     if (node != nullptr) {
-      if (const auto file = text(*node, "table")) sweep_.table = sweep_.path.parent_path() / *file;
+      if (const auto file = text(*node, "table")) {
+        sweep_.table = sweep_.path.parent_path() / *file;
+        if (file->find("://") != std::string::npos) {
+          problems_.add(position_of(*node), fmt::format("table is \"{}\", but must be a file of this machine", *file));
+        } else if (!std::filesystem::is_regular_file(sweep_.table)) {
+          problems_.add(position_of(*node), fmt::format("the table \"{}\" is not a file that can be read", *file));
+        }
+      }
       if (!needs_table) problems_.add(position_of(*node), "table is given, but the sampler is not \"table\"");
     } else if (needs_table) {
       problems_.add(position_of(table), "sampler = \"table\" needs the key table: the path of a .csv or .nc file");
@@ -512,7 +534,7 @@ class Reader {
     }
   }
 
-  void check_number_of_instances(const toml::table* ensemble) {
+  void check_number_of_instances(const toml::table* ensemble, bool complete) {
     SamplerSettings& sampling = sweep_.sampling;
     const bool anything_sampled =
         std::any_of(sweep_.quantities.begin(), sweep_.quantities.end(),
@@ -530,8 +552,9 @@ class Reader {
       for (const SweepQuantity& entry : sweep_.quantities) {
         const SampledQuantity& quantity = entry.quantity;
         const std::int64_t levels = quantity.levels != 0 ? quantity.levels : quantity.distribution.natural_levels();
-        if (product > std::numeric_limits<std::int64_t>::max() / std::max<std::int64_t>(levels, 1)) {
-          problems_.add(entry.position, "the grid has more than 2^63 instances: take fewer levels");
+        if (product > most_instances / std::max<std::int64_t>(levels, 1)) {
+          problems_.add(entry.position,
+                        fmt::format("the grid has more than {} instances: take fewer levels", most_instances));
           return;
         }
         product *= std::max<std::int64_t>(levels, 1);
@@ -541,7 +564,7 @@ class Reader {
                       fmt::format("instances is {}, but the grid has {}: leave it out", sampling.instances, product));
       }
     } else if (sampling.instances == 0) {
-      if (anything_sampled) {
+      if (anything_sampled && (ensemble != nullptr || complete)) {
         problems_.add(ensemble != nullptr ? position_of(*ensemble) : SourcePosition(),
                       "instances is missing in [ensemble]: give the number of instances to draw");
       }
@@ -572,10 +595,9 @@ class Reader {
   }
 
   void read_times(const toml::node& node) {
-    if (node.is_integer()) {
-      if (const auto count = integer(node, "times as a count", 2, std::numeric_limits<int>::max())) {
-        sweep_.times = OutputTimes::equal_steps(static_cast<int>(*count));
-      }
+    if (node.is_number()) {
+      const auto count = integer(node, "times as a count", 2, std::numeric_limits<int>::max());
+      if (count && fits_memory(node, *count)) sweep_.times = OutputTimes::equal_steps(static_cast<int>(*count));
     } else if (node.is_array()) {
       if (auto times = numbers(node, "times")) sweep_.times = OutputTimes::list(std::move(*times));
     } else if (const toml::table* table = node.as_table()) {
@@ -593,12 +615,21 @@ class Reader {
       const auto from = number(*log->get(0), "the start of times.log");
       const auto to = number(*log->get(1), "the end of times.log");
       const auto count = integer(*log->get(2), "the count of times.log", 2, std::numeric_limits<int>::max());
-      if (from && to && count) sweep_.times = OutputTimes::log(*from, *to, static_cast<int>(*count));
+      if (from && to && count && fits_memory(*log->get(2), *count))
+        sweep_.times = OutputTimes::log(*from, *to, static_cast<int>(*count));
     } else if (node.value_exact<std::string>() == "end") {
       sweep_.times = OutputTimes::end();
     } else {
       wrong(node, "times", "a count of equal steps, a list of times, { log = [from, to, count] } or \"end\"");
     }
+  }
+
+  /// With one variable saved; how many there are is not known yet.
+  bool fits_memory(const toml::node& node, std::int64_t times) {
+    const std::string problem = memory_problem(2.0 * static_cast<double>(times), sweep_.sampling.instances);
+    if (problem.empty()) return true;
+    problems_.add(position_of(node), fmt::format("times has {} output times, which {}", times, problem));
+    return false;
   }
 
   // The texts of a list, each once; reports the others.
@@ -631,6 +662,8 @@ class Reader {
         sweep_.statistics.push_back(*request);
       } else if (name.starts_with("quantile(")) {
         problems_.add(position, fmt::format("statistic \"{}\" must be quantile(p) with p from 0 to 1", name));
+      } else if (name == "median") {
+        problems_.add(position, "unknown statistic \"median\"; did you mean \"quantile(0.5)\"?");
       } else {
         problems_.add(position, fmt::format("unknown statistic \"{}\"{}", name, did_you_mean(name, known)));
       }
@@ -664,22 +697,6 @@ Names variable_names(const ModelDescription& model) {
 int index_of(const Names& names, std::string_view name) {
   const auto place = std::find(names.begin(), names.end(), name);
   return place == names.end() ? -1 : static_cast<int>(place - names.begin());
-}
-
-// Whether `times` can be reached from t_begin to t_end; `inside`: all of them must be.
-std::optional<std::string> times_problem(const OutputTimes& times, double t_begin, double t_end, bool inside) {
-  const auto& all = times.absolute_times();
-  if (all.size() > 1 && (all[1] > all[0]) != (t_end > t_begin)) {
-    return fmt::format("times run from {} to {}, but the time span from {} to {}", all.front(), all.back(), t_begin,
-                       t_end);
-  }
-  const auto [low, high] = std::minmax(t_begin, t_end);
-  for (const double time : all) {
-    if (inside && !(time >= low && time <= high)) {
-      return fmt::format("times has {}, but the time span is from {} to {}", time, t_begin, t_end);
-    }
-  }
-  return std::nullopt;
 }
 
 // Quantities with names the model knows; the structural parameter is checked and left out.
@@ -722,6 +739,7 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
   Sweep sweep;
   sweep.path = path;
   sweep.text = read_text(path);
+  sweep.options.method = "radau5";
   Problems problems(path);
   try {
     const toml::table root = toml::parse(sweep.text, path.string());
@@ -745,6 +763,21 @@ std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_v
     return static_cast<long>(*entry.integer);
   }
   return std::nullopt;
+}
+
+std::string placed(const Sweep& sweep, const std::string& message) {
+  if (message.find(": error: ") != std::string::npos) return message;
+  const auto about = [&](const std::string& key) {
+    return message.starts_with(key + " ") || message.starts_with(key + ":") ||
+           message.starts_with("unknown " + key + " ");
+  };
+  const auto at = [&](SourcePosition position) {
+    return fmt::format("{}:{}:{}: error: {}", sweep.path.string(), position.line, position.column, message);
+  };
+  for (const auto& [key, position] : sweep.solver_positions) {
+    if (about(key)) return at(position);
+  }
+  return about("model") ? at(sweep.model_position) : message;
 }
 
 std::vector<int> given_at_start(const Sweep& sweep, const ModelDescription& model) {
@@ -833,10 +866,25 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
                                  instance, span[0], span[1]));
         break;
       }
-      if (const auto problem = times_problem(sweep.times, span[0], span[1], !varies)) {
+      if (const auto problem = sweep.times.problem(span[0], span[1], !varies)) {
         problems.add(sweep.times_position, *problem);
         break;
       }
+    }
+  }
+  if (inputs) {
+    const double times = static_cast<double>(sweep.times.count()) * (1.0 + static_cast<double>(saved.size()));
+    if (const std::string problem = memory_problem(times, inputs->instances()); !problem.empty()) {
+      problems.add(sweep.times_position,
+                   fmt::format("times has {} output times, which with {} variables {}: take fewer of them",
+                               sweep.times.count(), saved.size(), problem));
+    }
+    const double per_event = 2.0 + 2.0 * static_cast<double>(saved.size() + model.discrete.size());
+    const double events = model.events.empty() ? 0.0 : per_event * options.event_log;
+    if (const std::string problem = memory_problem(events, inputs->instances()); !problem.empty()) {
+      const auto position = sweep.solver_positions.find("event_log");
+      problems.add(position != sweep.solver_positions.end() ? position->second : SourcePosition(),
+                   fmt::format("event_log is {}, which {}: take fewer", options.event_log, problem));
     }
   }
   problems.raise();

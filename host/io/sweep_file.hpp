@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,7 +54,8 @@ struct Sweep {
   std::optional<std::array<double, 2>> t_span;  ///< the median of an end that is sampled
   SourcePosition t_span_position;
 
-  SolverOptions options;  ///< atol: one value, that of variables not in `atol`
+  std::map<std::string, SourcePosition> solver_positions;  ///< of the values in [solver]
+  SolverOptions options;                                   ///< atol: one value, that of variables not in `atol`
   std::vector<PlacedTolerance> atol;
   SourcePosition initial_conditions_position;
   double verify = 0.0;  ///< share of the instances whose accuracy is verified
@@ -79,6 +81,10 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
 /// The value of parameter `name` if [parameters] gives it as an integer constant; nothing if the file does not name it.
 /// Throws UsageError if it is given as anything else.
 std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_view name);
+
+/// The message with FILE:LINE:COLUMN of what it begins with, a key of [solver] or the model; as it is where it has a
+/// place or that is not in the file.
+std::string placed(const Sweep& sweep, const std::string& message);
 
 /// `given_at_start` for [solver] initial_conditions; empty if the file has none. Throws UsageError with the place in
 /// it.

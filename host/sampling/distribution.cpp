@@ -25,6 +25,15 @@ void require_finite(const char* distribution, std::initializer_list<std::pair<co
   for (const auto& [key, value] : arguments) require(std::isfinite(value), distribution, key, value, "a finite number");
 }
 
+/// Beyond, quantiles cannot be computed, and a normal distribution is the same.
+constexpr double largest_shape = 1e10;
+
+void require_shape(const char* distribution, const char* key, double value) {
+  require(value > 0.0, distribution, key, value, "greater than 0");
+  require(value <= largest_shape, distribution, key, value,
+          fmt::format("at most {}: take a normal distribution", largest_shape));
+}
+
 void require_order(const char* distribution, double min, double max) {
   require(min < max, distribution, "max", max, fmt::format("greater than min ({})", min));
 }
@@ -91,15 +100,15 @@ Distribution Distribution::triangular(double min, double mode, double max) {
 
 Distribution Distribution::beta(double alpha, double beta, double min, double max) {
   require_finite("beta", {{"alpha", alpha}, {"beta", beta}, {"min", min}, {"max", max}});
-  require(alpha > 0.0, "beta", "alpha", alpha, "greater than 0");
-  require(beta > 0.0, "beta", "beta", beta, "greater than 0");
+  require_shape("beta", "alpha", alpha);
+  require_shape("beta", "beta", beta);
   require_order("beta", min, max);
   return Distribution(Kind::beta, {alpha, beta, min, max});
 }
 
 Distribution Distribution::gamma(double shape, double scale) {
   require_finite("gamma", {{"shape", shape}, {"scale", scale}});
-  require(shape > 0.0, "gamma", "shape", shape, "greater than 0");
+  require_shape("gamma", "shape", shape);
   require(scale > 0.0, "gamma", "scale", scale, "greater than 0");
   return Distribution(Kind::gamma, {shape, scale});
 }

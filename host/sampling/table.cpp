@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -64,8 +65,15 @@ std::vector<Field> split(std::string_view line) {
 
 void read_header(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
   table.name_line = line;
+  if (fields.size() == 1 && fields[0].text.find(';') != std::string_view::npos) {
+    problems.fail(line, fields[0].column,
+                  "the columns are separated by ';', but must be by ',', with a point in numbers");
+  }
   for (const Field& field : fields) {
-    if (field.text.empty()) problems.add(line, field.column, "a column of the table has no name");
+    if (field.text.empty()) {
+      problems.add(line, field.column,
+                   "a column of the table has no name; if it numbers the rows, leave it out (pandas: index=False)");
+    }
     if (!field.text.empty() && std::find(table.names.begin(), table.names.end(), field.text) != table.names.end()) {
       problems.add(line, field.column, fmt::format("the table has two columns \"{}\"", field.text));
     }
@@ -77,16 +85,22 @@ void read_header(const std::vector<Field>& fields, int line, Table& table, Probl
 void read_row(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
   if (fields.size() != table.names.size()) {
     const std::size_t place = std::min(fields.size() - 1, table.names.size());
-    problems.add(line, fields[place].column,
-                 fmt::format("the row has {} fields, but the header has {}", fields.size(), table.names.size()));
+    problems.add(
+        line, fields[place].column,
+        fmt::format("the row has {} fields, but the header has {}{}", fields.size(), table.names.size(),
+                    fields.size() == 2 * table.names.size() ? "; numbers need a decimal point, not a comma" : ""));
     return;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     std::string_view text = fields[i].text;
-    if (text.starts_with('+')) text.remove_prefix(1);
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     double value = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (end != text.data() + text.size() || text.empty() || error != std::errc()) {
+    if (error == std::errc::result_out_of_range) {
+      problems.add(line, fields[i].column,
+                   fmt::format("column \"{}\" has \"{}\", which is beyond what a double holds (2.2e-308 to 1.8e308)",
+                               table.names[i], fields[i].text));
+    } else if (end != text.data() + text.size() || text.empty() || error != std::errc()) {
       problems.add(line, fields[i].column,
                    fmt::format("column \"{}\" has \"{}\", but needs a number", table.names[i], fields[i].text));
     } else if (!std::isfinite(value)) {
@@ -132,6 +146,30 @@ Table read_csv(const std::filesystem::path& path) {
   return table;
 }
 
+/// What a variable of the type holds where nothing was written; nothing for bytes, which have no room for it.
+std::optional<double> default_fill(nc_type type) {
+  switch (type) {
+    case NC_DOUBLE:
+      return NC_FILL_DOUBLE;
+    case NC_FLOAT:
+      return NC_FILL_FLOAT;
+    case NC_SHORT:
+      return NC_FILL_SHORT;
+    case NC_USHORT:
+      return NC_FILL_USHORT;
+    case NC_INT:
+      return NC_FILL_INT;
+    case NC_UINT:
+      return NC_FILL_UINT;
+    case NC_INT64:
+      return static_cast<double>(NC_FILL_INT64);
+    case NC_UINT64:
+      return static_cast<double>(NC_FILL_UINT64);
+    default:
+      return std::nullopt;
+  }
+}
+
 Table read_netcdf(const std::filesystem::path& path) {
   Table table;
   table.file = path.string();
@@ -140,6 +178,8 @@ Table read_netcdf(const std::filesystem::path& path) {
   const auto check = [&problems](int error) {
     if (error != NC_NOERR) problems.fail(1, 1, fmt::format("the table cannot be read: {}", nc_strerror(error)));
   };
+  // netCDF would open addresses too.
+  if (!std::filesystem::is_regular_file(path)) problems.fail(1, 1, "the table cannot be read: it is not a file");
   check(nc_open(path.c_str(), NC_NOWRITE, &id));
   struct Closer {
     int id;
@@ -167,6 +207,29 @@ Table read_netcdf(const std::filesystem::path& path) {
     table.names.emplace_back(name);
     columns.emplace_back(rows);
     check(nc_get_var_double(id, variable, columns.back().data()));
+    const auto attribute = [&](const char* key) -> std::optional<double> {
+      std::size_t length = 0;
+      if (nc_inq_attlen(id, variable, key, &length) != NC_NOERR) return std::nullopt;
+      double value = 0.0;
+      if (length == 1 && nc_get_att_double(id, variable, key, &value) == NC_NOERR) return value;
+      problems.add(1, 1, fmt::format("attribute {} of variable \"{}\" must be one number", key, name));
+      return std::nullopt;
+    };
+    const auto own_fill = attribute("_FillValue");
+    const auto fill = own_fill ? own_fill : default_fill(type);
+    const auto missing = attribute("missing_value");
+    const double scale = attribute("scale_factor").value_or(1.0);
+    const double offset = attribute("add_offset").value_or(0.0);
+    for (std::size_t row = 0; row < rows; ++row) {
+      double& value = columns.back()[row];
+      if (value == fill || value == missing) {
+        problems.add(1, 1,
+                     fmt::format("variable \"{}\" of the table has no value for instance {}: there is {}, which stands "
+                                 "for missing",
+                                 name, row, value));
+      }
+      value = value * scale + offset;
+    }
     const auto bad =
         std::find_if(columns.back().begin(), columns.back().end(), [](double x) { return !std::isfinite(x); });
     if (bad != columns.back().end()) {

@@ -50,6 +50,7 @@ struct AutomaticMethods {
 };
 
 struct ModelDescription {
+  std::string wrong;  ///< what forbids to use the model; empty: nothing
   std::string name;
   std::string description;
   Form form = Form::residual;

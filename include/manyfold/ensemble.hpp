@@ -7,7 +7,10 @@
 //   result.value(instance, time, variable);
 //
 // The kernel is compiled with the program, in lanes as wide as the instruction set the program is compiled for.
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <span>
 #include <stdexcept>
@@ -37,10 +40,20 @@ struct EnsembleResult {
 
   /// Variable `variable` of instance `instance` at `times[time]`. Throws std::out_of_range.
   double value(std::int64_t instance, int time, int variable) const {
+    check("instance", instance, std::ssize(outcomes));
+    check("time", time, std::ssize(times));
+    check("variable", variable, variable_count);
     const auto at = (static_cast<std::size_t>(instance) * times.size() + static_cast<std::size_t>(time)) *
                         static_cast<std::size_t>(variable_count) +
                     static_cast<std::size_t>(variable);
-    return values.at(at);
+    return values[at];
+  }
+
+ private:
+  static void check(const char* what, std::int64_t index, std::int64_t count) {
+    if (index >= 0 && index < count) return;
+    throw std::out_of_range("EnsembleResult::value: " + std::string(what) + " is " + std::to_string(index) +
+                            ", but there are " + std::to_string(count));
   }
 };
 
@@ -64,6 +77,7 @@ class Ensemble {
     if (instances <= 0)
       throw UsageError("Ensemble: instances is " + std::to_string(instances) + ", needs to be positive");
     describe_model<Equations>(model_);
+    if (!model_.wrong.empty()) throw UsageError("Ensemble: model " + model_.name + ": " + model_.wrong);
     t_begin_ = model_.t_begin;
     t_end_ = model_.t_end;
     for (std::int64_t i = 0; i < instances; ++i) {
@@ -81,44 +95,40 @@ class Ensemble {
     const std::vector<double> values(static_cast<std::size_t>(instances_), value);
     set(name, values);
   }
-  /// The same with one value [instances] for each. Throws UsageError for an unknown name or another number of values.
+  /// The same with one value [instances] for each. Throws UsageError for an unknown name, another number of values and
+  /// values that are not finite.
   void set(std::string_view name, std::span<const double> values) {
     if (std::ssize(values) != instances_) {
       throw UsageError("Ensemble: " + std::string(name) + " got " + std::to_string(values.size()) +
                        " values, needs one or " + std::to_string(instances_));
     }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isfinite(values[i])) continue;
+      throw UsageError("Ensemble: " + std::string(name) + " of instance " + std::to_string(i) + " is " +
+                       in_words(values[i]) + ", needs a finite number");
+    }
     if (fill_column(name, model_.parameters, parameters_, values)) return;
     if (fill_column(name, model_.initial_quantities(), initial_, values)) return;
     throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
   }
+  /// Throws UsageError for ends that are equal or not finite.
   void t_span(double t_begin, double t_end) {
+    if (t_begin == t_end || !std::isfinite(t_begin) || !std::isfinite(t_end)) {
+      throw UsageError("Ensemble: t_span is from " + in_words(t_begin) + " to " + in_words(t_end) +
+                       ", needs two different finite numbers");
+    }
     t_begin_ = t_begin;
     t_end_ = t_end;
   }
 
-  /// Integrates all instances and saves all variables at `times` (in the order of integration; empty: at the end).
-  /// Throws UsageError for tolerances that are out of range or of the wrong number, and for `projection` in an ensemble
-  /// that is not compiled for it.
+  /// Integrates all instances and saves all variables at `times` (in the order of integration, within the time span;
+  /// empty: at the end). Throws UsageError for options that are out of range, of the wrong number, or not what this
+  /// ensemble is compiled for, and for times that it cannot reach.
   EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
-    const bool single = epsilon<KernelLane> > 1e-10;
-    if (const std::string problem = rtol_problem(options.rtol, single ? "float32" : "float64"); !problem.empty()) {
-      throw UsageError("Ensemble: rtol " + problem);
-    }
-    if (options.projection && !projects<Wrap<System<Equations>>>()) {
-      throw UsageError(
-          "Ensemble: projection is asked for, but not compiled in: needs Ensemble<Model, Method, ProjectedSystem>");
-    }
-    if (!options.initial_conditions.empty()) {
-      throw UsageError("Ensemble: initial_conditions are a part of the model here: set Variable::given");
-    }
-    if (options.jacobian != "automatic" || options.jacobian_reuse != "automatic") {
-      throw UsageError("Ensemble: jacobian and jacobian_reuse are for kernels that the command compiles");
-    }
-    if (options.error_test != (error_test == ErrorTest::all ? "all" : "differential")) {
-      throw UsageError("Ensemble: error_test is '" + options.error_test +
-                       "', but not compiled in: it is all, or differential in programs that define MANYFOLD_ERROR_TEST "
-                       "as 1 before they include manyfold");
-    }
+    check_compiled(options);
+    check_ranges(options);
+    if (times.empty()) times.push_back(t_end_);
+    check_times(times);
     if (options.atol.size() == 1) options.atol.assign(model_.variables.size(), options.atol[0]);
     if (options.atol.size() != model_.variables.size()) {
       throw UsageError("Ensemble: atol has " + std::to_string(options.atol.size()) + " values, needs one or " +
@@ -129,7 +139,6 @@ class Ensemble {
         throw UsageError("Ensemble: atol of " + model_.variables[i].name + " " + problem);
       }
     }
-    if (times.empty()) times.push_back(t_end_);
     EnsembleResult result;
     result.times = times;
     result.variable_count = static_cast<int>(model_.variables.size());
@@ -175,6 +184,85 @@ class Ensemble {
    private:
     EnsembleResult& result_;
   };
+
+  static std::string in_words(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.15g", number);
+    return text;
+  }
+
+  using Wrapped = Wrap<System<Equations>>;
+  using Stepper = Method<Wrapped, KernelLane>;
+  static constexpr bool single = epsilon<KernelLane> > 1e-10;
+  static constexpr const char* precision = single                                    ? "float32"
+                                           : has_single_precision_factors<Wrapped>() ? "mixed"
+                                                                                     : "float64";
+
+  /// What the command compiles a kernel for is a part of the type here.
+  static void check_compiled(const SolverOptions& options) {
+    const std::string method = Stepper::Tableau::name;
+    if (!options.method.empty() && options.method != method) {
+      throw UsageError("Ensemble: method is '" + options.method + "', but '" + method +
+                       "' is compiled in: needs the method's class, as in Ensemble<Model, manyfold::Esdirk54>");
+    }
+    if (options.backend != "auto" && options.backend != "cpu") {
+      throw UsageError("Ensemble: backend is '" + options.backend +
+                       "', but ensembles of a program run on the processor: needs 'auto' or 'cpu', or the command");
+    }
+    if (options.tier != "auto" && options.tier != "fused") {
+      throw UsageError("Ensemble: tier is '" + options.tier +
+                       "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or the command");
+    }
+    if (options.precision != "float64" && options.precision != precision) {
+      throw UsageError("Ensemble: precision is '" + options.precision + "', but '" + precision +
+                       "' is compiled in: float32 and mixed are for programs that define MANYFOLD_SINGLE or "
+                       "MANYFOLD_MIXED before they include manyfold");
+    }
+    if (options.projection && !projects<Wrapped>()) {
+      throw UsageError(
+          "Ensemble: projection is asked for, but not compiled in: needs Ensemble<Model, Method, ProjectedSystem>");
+    }
+    if (!options.initial_conditions.empty()) {
+      throw UsageError("Ensemble: initial_conditions are a part of the model here: set Variable::given");
+    }
+    if (options.jacobian != "automatic" || options.jacobian_reuse != "automatic") {
+      throw UsageError("Ensemble: jacobian and jacobian_reuse are for kernels that the command compiles");
+    }
+    if (options.error_test != (error_test == ErrorTest::all ? "all" : "differential")) {
+      throw UsageError("Ensemble: error_test is '" + options.error_test +
+                       "', but not compiled in: it is all, or differential in programs that define MANYFOLD_ERROR_TEST "
+                       "as 1 before they include manyfold");
+    }
+  }
+
+  static void check_ranges(const SolverOptions& options) {
+    if (const std::string problem = rtol_problem(options.rtol, single ? "float32" : "float64"); !problem.empty()) {
+      throw UsageError("Ensemble: rtol " + problem);
+    }
+    const auto check = [](bool good, const char* name, double value, const char* need) {
+      if (!good) throw UsageError("Ensemble: " + (name + (" is " + in_words(value))) + ", needs " + need);
+    };
+    check(options.threads >= 0, "threads", options.threads, "at least 0 (0: one per processor)");
+    check(options.max_steps >= 1, "max_steps", static_cast<double>(options.max_steps), "at least 1");
+    check(options.first_step >= 0.0 && std::isfinite(options.first_step), "first_step", options.first_step,
+          "a finite number of at least 0 (0: chosen)");
+    check(options.max_step > 0.0, "max_step", options.max_step, "more than 0");
+    check(options.event_log >= 0, "event_log", options.event_log, "at least 0");
+  }
+
+  void check_times(const std::vector<double>& times) const {
+    const auto [low, high] = std::minmax(t_begin_, t_end_);
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      if (!(times[k] >= low && times[k] <= high)) {
+        throw UsageError("Ensemble: times[" + std::to_string(k) + "] is " + in_words(times[k]) +
+                         ", needs to be within the time span from " + in_words(t_begin_) + " to " + in_words(t_end_));
+      }
+      if (k > 0 && (times[k] - times[k - 1]) * (t_end_ - t_begin_) <= 0.0) {
+        throw UsageError("Ensemble: times[" + std::to_string(k) + "] is " + in_words(times[k]) + " after " +
+                         in_words(times[k - 1]) + ", but times need the order of integration");
+      }
+    }
+  }
 
   template <class Descriptions>
   static bool fill_column(std::string_view name, const Descriptions& descriptions, std::vector<double>& rows,

@@ -42,8 +42,9 @@
 //   discrete                     numbers that change at events only; the equations see them as p[constants], ..., after
 //                                parameters and derived numbers
 //   initial_discrete(y, p, d)    initial discrete state that depends on parameters and initial values
-// Equations are `static constexpr` and use `auto` for local numbers; a branch that depends on data is
-// `select(condition, a, b)`, since the instances of a pack may disagree.
+// Equations are `static constexpr` and use `auto` for local numbers, and `manyfold::NumberOf<decltype(F)> z[3]` for
+// local arrays, F being what they write; a branch that depends on data is `select(condition, a, b)`, since the
+// instances of a pack may disagree.
 
 #if !defined(__CUDACC_RTC__)
 #include <math.h>
@@ -63,6 +64,22 @@ constexpr double max(double a, double b) {
 #endif
 
 namespace manyfold {
+
+template <class Reference>
+struct Referenced;
+template <class Number>
+struct Referenced<Number&> {
+  using type = Number;
+};
+template <class Number>
+struct Referenced<const Number&> {
+  using type = Number;
+};
+
+/// The type of the numbers of an array that a function of a model gets: NumberOf<decltype(F)> of what it writes holds
+/// whatever it computes.
+template <class Array>
+using NumberOf = typename Referenced<decltype(static_cast<Array& (*)()>(nullptr)()[0])>::type;
 
 /// What is given of a variable where integration starts; the rest is found from the equations. As many numbers must be
 /// given as there are variables whose derivative stands in an equation; with variables of index 2 or 3, values that

@@ -8,7 +8,8 @@
 namespace manyfold {
 
 struct SolverOptions {
-  std::string method = "radau5";      ///< a name that `manyfold info` lists
+  /// A name that `manyfold info` lists. Empty: radau5, and for `Ensemble` the method that it is compiled with.
+  std::string method = "";
   double rtol = 1e-6;                 ///< relative tolerance, at least ten times the rounding error
   std::vector<double> atol = {1e-9};  ///< absolute tolerance: one for all variables, or one each; >= 0
   /// What is given at the start: variables and derivatives, der(variable), as many as there are differential variables;

@@ -95,6 +95,14 @@ class BasicPack {
   Register value_;
 };
 
+/// For models that choose between plain numbers.
+template <class Element, class Architecture>
+MANYFOLD_INLINE BasicPack<Element, Architecture> select(BasicPackMask<Element, Architecture> mask, double if_true,
+                                                        double if_false) {
+  using Pack = BasicPack<Element, Architecture>;
+  return select(mask, Pack(if_true), Pack(if_false));
+}
+
 /// Counts of the lanes of single precision, whose numbers end at 2^24.
 template <class Architecture>
 class CountPack {

@@ -401,6 +401,25 @@ TEST_F(Command, ATruncatedTableIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string(),
                 {"cases.csv:3:"});
 }
+TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
+  expect_misuse("solve robertson --t-end 0", {"--t-end 0: model 'robertson' starts there"});
+  expect_misuse("solve robertson --t-end 10 --times 1,1000", {"--times has 1000, but the time span is from 0 to 10"});
+  expect_misuse("solve robertson --t-end -10 --times 1,2",
+                {"--times run from 1 to 2, but the time span from 0 to -10"});
+  expect_misuse("run " + sweep("robertson", "").string() + " --threads -1", {"--threads: Value -1 not in range"});
+}
+TEST_F(Command, WhatASweepFileAsksForInVainHasItsPlace) {
+  expect_misuse("run " + sweep("robertsen", "").string(), {"sweep.toml:1:9: error: unknown model", "robertson"});
+  expect_misuse("run " + sweep("rlc_index1", "", "method = \"rodas4\"").string(), {"sweep.toml:5:10: error: method"});
+  expect_misuse("run " + sweep("robertson", "", "tier = \"lockstep\"\nbackend = \"cpu\"").string(),
+                {"sweep.toml:5:8: error: tier 'lockstep' needs"});
+}
+TEST_F(Command, AMissingTableIsMisuseBeforeAnythingIsCompiled) {
+  const fs::path model = write("decay.hpp", decay_model);
+  const fs::path file = sweep("decay.hpp", "", "", "sampler = \"table\"\ntable = \"none.csv\"");
+  expect_misuse("run " + file.string(), {"sweep.toml:8:9: error: the table \"none.csv\""});
+  EXPECT_EQ(call("run " + file.string()).err.find("compiling"), std::string::npos);
+}
 TEST_F(Command, AMissingSweepFileIsMisuse) {
   expect_misuse("run nowhere.toml", {"nowhere.toml"});
 }

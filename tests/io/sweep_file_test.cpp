@@ -203,6 +203,70 @@ TEST_F(SweepFile, WrongTypesAndSyntaxErrorsAreLocated) {
             "s.toml:1:10: error: t_span starts and ends at 1, but its ends must differ");
 }
 
+TEST_F(SweepFile, NumbersThatAreTooLargeAreRefusedWithTheFigure) {
+  const std::string start = "model = \"robertson\"\n";
+  EXPECT_EQ(complaint(start + "[solver]\nevent_log = 4294967296\n"),
+            "s.toml:3:13: error: event_log is 4294967296, but must be an integer of at least 0 and at most 2147483647");
+  EXPECT_EQ(complaint(start + "[ensemble]\ninstances = 9223372036854775807\n"),
+            "s.toml:3:13: error: instances is 9223372036854775807, but must be an integer of at least 1 and at most "
+            "1000000000000");
+  const std::string grid = start + "[ensemble]\nsampler = \"grid\"\n[parameters]\n";
+  const std::string range = " = { distribution = \"uniform\", min = 1.0, max = 2.0, levels = 100000000 }\n";
+  EXPECT_EQ(complaint(grid + "k1" + range + "k2" + range),
+            "s.toml:6:1: error: the grid has more than 1000000000000 instances: take fewer levels");
+  // 64 instances with 2147483647 times of one variable: 16 * 64 * 2147483647 bytes.
+  const std::string many = start + "[ensemble]\ninstances = 100\n[output]\n";
+  const std::string need =
+      "2147483647 output times, which takes 2199.0 GB for the 64 instances that are in memory at once";
+  EXPECT_EQ(complaint(many + "times = 2147483647\n").substr(0, 30 + need.size()),
+            "s.toml:5:9: error: times has " + need + ",");
+  EXPECT_EQ(complaint(many + "times = { log = [1, 2, 2147483647] }\n").substr(0, 31 + need.size()),
+            "s.toml:5:24: error: times has " + need + ",");
+}
+
+TEST_F(SweepFile, EventLogsAreRefusedWhereTheyDoNotFitMemory) {
+  ModelDescription model = robertson();
+  const std::string text = "model = \"robertson\"\n[solver]\nevent_log = 2147483647\n[ensemble]\ninstances = 64\n";
+  EXPECT_EQ(complaint(text, model), "accepted") << "without events it takes nothing";
+  model.events = {{"hit", "", 0, false, false}};
+  // 8 numbers per event: time, kind, and three variables before and after.
+  EXPECT_EQ(complaint(text, model).substr(0, 88),
+            "s.toml:3:13: error: event_log is 2147483647, which takes 8796.1 GB for the 64 instances ");
+}
+
+TEST_F(SweepFile, WholeNumbersMayBeWrittenWithAnExponent) {
+  EXPECT_EQ(parse("model = \"robertson\"\n[ensemble]\ninstances = 2e4\n").sampling.instances, 20000);
+  EXPECT_EQ(complaint("model = \"robertson\"\n[ensemble]\ninstances = 2.5\n"),
+            "s.toml:3:13: error: instances is 2.5, but must be an integer of at least 1");
+}
+
+TEST_F(SweepFile, CommonMistakesAreToldApart) {
+  EXPECT_EQ(complaint("model = \"robertson\"\n[output]\nstatistics = [\"median\"]\n"),
+            "s.toml:3:15: error: unknown statistic \"median\"; did you mean \"quantile(0.5)\"?");
+  EXPECT_EQ(complaint("model = \"robertson\"\n[ensembles]\ninstances = 9\n[parameters]\nk1 = { distribution = "
+                      "\"uniform\", min = 0.02, max = 0.06 }\n"),
+            "s.toml:2:2: error: unknown key \"ensembles\" in the sweep file; did you mean \"ensemble\"?");
+}
+
+TEST_F(SweepFile, AMissingTableIsNamedBeforeTheModelIsLookedAt) {
+  const auto with = [](const std::string& table) {
+    return "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"" + table + "\"\n";
+  };
+  EXPECT_THROW(parse(with("none.csv")), UsageError);
+  EXPECT_EQ(complaint(with("none.csv")), "s.toml:4:9: error: the table \"none.csv\" is not a file that can be read");
+  EXPECT_EQ(complaint(with("http://127.0.0.1/x.nc")),
+            "s.toml:4:9: error: table is \"http://127.0.0.1/x.nc\", but must be a file of this machine");
+}
+
+TEST_F(SweepFile, MessagesGetThePlaceOfTheKeyTheyBeginWith) {
+  const Sweep sweep = parse("model = \"robertson\"\n[solver]\nmethod = \"sdirk4\"\n");
+  const std::string file = (folder_ / "s.toml").string();
+  EXPECT_EQ(placed(sweep, "method 'sdirk4': no"), file + ":3:10: error: method 'sdirk4': no");
+  EXPECT_EQ(placed(sweep, "unknown model 'x'"), file + ":1:9: error: unknown model 'x'");
+  EXPECT_EQ(placed(sweep, "backend 'cuda': no"), "backend 'cuda': no") << "not in the file";
+  EXPECT_EQ(placed(sweep, "m.hpp:1:2: error: x"), "m.hpp:1:2: error: x");
+}
+
 TEST_F(SweepFile, AMissingSweepFileIsNamed) {
   try {
     parse_sweep_file("/nowhere/s.toml", methods);

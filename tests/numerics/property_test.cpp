@@ -106,5 +106,61 @@ TEST(EnsembleOfCpp, RefusesWhatItCannotUse) {
   EXPECT_THROW(ensemble.solve({.atol = {1.0, 2.0}}), UsageError);
 }
 
+/// What the ensemble says when `call` asks it for what it cannot do.
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+TEST(EnsembleOfCpp, SaysWhatItGotAndWhatItNeeds) {
+  Ensemble<Pendulum> ensemble(2);
+  ensemble.t_span(0.0, 1.0);
+  const auto solve = [&](const SolverOptions& options, const std::vector<double>& times = {}) {
+    return refusal([&] { ensemble.solve(options, times); });
+  };
+  EXPECT_EQ(solve({.method = "esdirk54"}),
+            "Ensemble: method is 'esdirk54', but 'radau5' is compiled in: needs the method's class, as in "
+            "Ensemble<Model, manyfold::Esdirk54>");
+  EXPECT_NE(solve({.method = "nonsense"}).find("method is 'nonsense'"), std::string::npos);
+  EXPECT_EQ(solve({.method = "radau5"}), "not refused");
+  EXPECT_NE(solve({.backend = "cuda"}).find("backend is 'cuda'"), std::string::npos);
+  EXPECT_NE(solve({.precision = "mixed"}).find("precision is 'mixed', but 'float64' is compiled in"),
+            std::string::npos);
+  EXPECT_NE(solve({.tier = "lockstep"}).find("tier is 'lockstep'"), std::string::npos);
+  EXPECT_EQ(solve({.threads = -1}), "Ensemble: threads is -1, needs at least 0 (0: one per processor)");
+  EXPECT_EQ(solve({.max_steps = 0}), "Ensemble: max_steps is 0, needs at least 1");
+  EXPECT_EQ(solve({.first_step = -1e-9}),
+            "Ensemble: first_step is -1e-09, needs a finite number of at least 0 (0: chosen)");
+  EXPECT_EQ(solve({.event_log = -1}), "Ensemble: event_log is -1, needs at least 0");
+  EXPECT_EQ(solve({.max_step = 0.0}), "Ensemble: max_step is 0, needs more than 0");
+  EXPECT_EQ(solve({}, {1.0, 0.25, 0.5}), "Ensemble: times[1] is 0.25 after 1, but times need the order of integration");
+  EXPECT_EQ(solve({}, {0.5, 1.5}), "Ensemble: times[1] is 1.5, needs to be within the time span from 0 to 1");
+  EXPECT_NE(solve({}, {std::nan("")}).find("times[0] is nan"), std::string::npos);
+  EXPECT_EQ(refusal([&] { ensemble.t_span(1.0, 1.0); }),
+            "Ensemble: t_span is from 1 to 1, needs two different finite numbers");
+  EXPECT_EQ(refusal([&] {
+              ensemble.set("L", std::vector{1.0, std::nan("")});
+            }),
+            "Ensemble: L of instance 1 is nan, needs a finite number");
+  EXPECT_EQ(refusal([&] { Ensemble<Pendulum, Esdirk54>(1).solve({.method = "radau5"}); }).find("Ensemble: method is"),
+            0U);
+}
+
+TEST(EnsembleOfCpp, ValuesOutOfRangeThrow) {
+  Ensemble<Pendulum> ensemble(2);
+  ensemble.t_span(0.0, 0.1);
+  const EnsembleResult result = ensemble.solve({}, {0.05, 0.1});
+  EXPECT_NO_THROW(result.value(1, 1, result.variable_count - 1));
+  EXPECT_THROW(result.value(0, 0, result.variable_count), std::out_of_range);
+  EXPECT_THROW(result.value(0, 0, -1), std::out_of_range);
+  EXPECT_THROW(result.value(0, 2, 0), std::out_of_range);
+  EXPECT_THROW(result.value(2, 0, 0), std::out_of_range);
+}
+
 }  // namespace
 }  // namespace manyfold

@@ -127,6 +127,16 @@ TEST(Distribution, GridLevelsReachTheEndsOfUniformRanges) {
   EXPECT_THROW(Distribution::choice({5.0, 6.0}).level(2, 3), UsageError);
 }
 
+TEST(Distribution, ShapesAreLargeAtMostWhereTheyStillReturn) {
+  // Median and deviation of what is all but normal: shape and 1/2, sqrt(shape) and 1/sqrt(8 shape).
+  EXPECT_NEAR(Distribution::gamma(1e10, 1.0).quantile(0.5), 1e10, 1e5 / 10);
+  EXPECT_NEAR(Distribution::beta(1e10, 1e10).quantile(0.5), 0.5, 1e-8);
+  for (const double u : {0x1p-54, 0.5, 1.0 - 0x1p-53}) {
+    EXPECT_TRUE(std::isfinite(Distribution::beta(1e10, 1e-10).quantile(u)));
+    EXPECT_TRUE(std::isfinite(Distribution::gamma(1e10, 1e10).quantile(u)));
+  }
+}
+
 TEST(Distribution, ImpossibleArgumentsAreRefusedByName) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto key_of = [](const std::function<Distribution()>& make) {
@@ -147,6 +157,9 @@ TEST(Distribution, ImpossibleArgumentsAreRefusedByName) {
   EXPECT_EQ(key_of([] { return Distribution::triangular(0.0, 2.0, 1.0); }), "mode");
   EXPECT_EQ(key_of([] { return Distribution::beta(0.0, 1.0); }), "alpha");
   EXPECT_EQ(key_of([] { return Distribution::gamma(1.0, -1.0); }), "scale");
+  EXPECT_EQ(key_of([] { return Distribution::beta(1e20, 1.0); }), "alpha");
+  EXPECT_EQ(key_of([] { return Distribution::beta(1.0, 1e20); }), "beta");
+  EXPECT_EQ(key_of([] { return Distribution::gamma(1e15, 1.0); }), "shape");
   EXPECT_EQ(key_of([] { return Distribution::choice({}); }), "values");
   EXPECT_EQ(key_of([] { return Distribution::choice({1.0}, {0.0}); }), "weights");
   EXPECT_EQ(key_of([] { return Distribution::choice({1.0}, {1.0, 2.0}); }), "weights");

@@ -188,6 +188,18 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
       complaint("area,vavle\n1,2\n"),
       "cases.csv:1:6: error: model \"tank\" has no parameter or variable \"vavle\" for this column of the table; did "
       "you mean \"valve\"?");
+  EXPECT_EQ(complaint("area,valve\n+-1,2\n"), "cases.csv:2:1: error: column \"area\" has \"+-1\", but needs a number");
+  EXPECT_EQ(complaint("area,valve\n1e-400,2\n"),
+            "cases.csv:2:1: error: column \"area\" has \"1e-400\", which is beyond what a double holds (2.2e-308 to "
+            "1.8e308)");
+  EXPECT_EQ(complaint("area;valve\n1,5;2\n"),
+            "cases.csv:1:1: error: the columns are separated by ';', but must be by ',', with a point in numbers");
+  EXPECT_EQ(
+      complaint("area,valve\n1,5,2,5\n"),
+      "cases.csv:2:5: error: the row has 4 fields, but the header has 2; numbers need a decimal point, not a comma");
+  EXPECT_EQ(complaint(",area\n0,1\n"),
+            "cases.csv:1:1: error: a column of the table has no name; if it numbers the rows, leave it out (pandas: "
+            "index=False)");
   EXPECT_EQ(complaint("area,area\n1,2\n"), "cases.csv:1:6: error: the table has two columns \"area\"");
   EXPECT_EQ(complaint("area,valve\n1,2\n3,4"),
             "cases.csv:3:4: error: the last line does not end with a newline: the file may be truncated");
@@ -230,6 +242,46 @@ TEST_F(TableFile, NetcdfVariablesOnTheInstanceDimensionAreColumns) {
   EXPECT_EQ(inputs.instances(), 3);
   EXPECT_EQ(row(inputs, 1).parameters[0], 1.5);
   EXPECT_EQ(row(inputs, 2).initial[0], 3.0);
+}
+
+TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
+  const auto table_with = [&](const std::vector<short>& numbers, bool attributes) {
+    const auto path = folder_ / "packed.nc";
+    int file = 0;
+    int dimension = 0;
+    int area = 0;
+    nc_create(path.c_str(), NC_NETCDF4 | NC_CLOBBER, &file);
+    nc_def_dim(file, "instance", numbers.size(), &dimension);
+    nc_def_var(file, "area", NC_SHORT, 1, &dimension, &area);
+    const short fill = -999;
+    const double scale = 0.5;
+    const double offset = 10.0;
+    if (attributes) {
+      nc_put_att_short(file, area, "_FillValue", NC_SHORT, 1, &fill);
+      nc_put_att_double(file, area, "scale_factor", NC_DOUBLE, 1, &scale);
+      nc_put_att_double(file, area, "add_offset", NC_DOUBLE, 1, &offset);
+    }
+    nc_put_var_short(file, area, numbers.data());
+    nc_close(file);
+    return read_table(path);
+  };
+  EXPECT_EQ(table_with({2, -4}, true).values, (std::vector<double>{11.0, 8.0}));
+  const auto message = [&](const std::vector<short>& numbers, bool attributes) -> std::string {
+    try {
+      table_with(numbers, attributes);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(message({2, -999}, true).find("has no value for instance 1: there is -999, which stands for missing"),
+            std::string::npos);
+  EXPECT_NE(message({NC_FILL_SHORT, 1}, false).find("has no value for instance 0"), std::string::npos);
+  EXPECT_EQ(message({2, -999}, false), "accepted");
+}
+
+TEST_F(TableFile, AddressesAreNotOpened) {
+  EXPECT_THROW(read_table("http://127.0.0.1:9/x.nc"), UsageError);
 }
 
 }  // namespace

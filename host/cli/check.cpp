@@ -1,0 +1,20 @@
+// `check`: what is wrong with a model, without integrating.
+#include "host/cli/commands.hpp"
+#include "host/cli/common.hpp"
+#include "host/io/result_names.hpp"
+
+namespace manyfold::cli {
+
+int check(const std::string& model) {
+  InspectedModel inspected = inspect_model(model);
+  std::vector<std::string> problems = unfit_names(inspected.model);
+  problems.insert(problems.end(), inspected.problems.begin(), inspected.problems.end());
+  for (const std::string& problem : problems) {
+    std::cerr << fmt::format("{}: error: {}\n", inspected.file.string(), problem);
+  }
+  if (!problems.empty()) return misuse;
+  std::cout << fmt::format("{}: no problems found\n", model);
+  return all_succeeded;
+}
+
+}  // namespace manyfold::cli

@@ -1,0 +1,81 @@
+#include "host/io/result_names.hpp"
+
+#include <netcdf.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace manyfold {
+namespace {
+
+/// Of the variables that a result file has whatever the model; families of names begin alike.
+const std::set<std::string> own_names = {"time",   "instance",  "quantile",      "t_begin",       "t_end",
+                                         "status", "t_reached", "residual_norm", "worst_equation"};
+const std::vector<std::string> own_prefixes = {"stat_", "event_", "events_", "verify_"};
+const std::vector<std::string> statistic_suffixes = {"_mean", "_std", "_min", "_max", "_quantile", "_count"};
+
+/// Why netCDF does not take the name as it is; empty: it does.
+std::string unfit_for_netcdf(const std::string& name) {
+  const auto byte = [](char letter) { return static_cast<unsigned char>(letter); };
+  if (std::any_of(name.begin(), name.end(), [&](char c) { return byte(c) < 0x20 || byte(c) == 0x7f; })) {
+    return "has a control character";
+  }
+  if (name.front() == ' ' || name.back() == ' ') return "begins or ends with a blank";
+  if (name.find('/') != std::string::npos) return "has a '/'";
+  if (byte(name.front()) < 0x80 && !std::isalnum(byte(name.front())) && name.front() != '_') {
+    return fmt::format("begins with '{}'", name.front());
+  }
+  if (name.size() > NC_MAX_NAME - 32) return fmt::format("has more than {} letters", NC_MAX_NAME - 32);
+  return "";
+}
+
+/// For messages: control characters would not show.
+std::string visible(const std::string& name) {
+  std::string result;
+  for (const char letter : name) {
+    const auto byte = static_cast<unsigned char>(letter);
+    result += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, letter);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> unfit_names(const ModelDescription& model) {
+  std::vector<std::string> problems;
+  const auto check = [&](const std::string& kind, const auto& descriptions) {
+    for (const auto& description : descriptions) {
+      if (description.name.empty()) continue;  // said elsewhere
+      const std::string reason = unfit_for_netcdf(description.name);
+      if (reason.empty()) continue;
+      problems.push_back(
+          fmt::format("{} '{}' {}: result files need a name that begins with a letter, a digit or _, and "
+                      "has no '/' or control characters",
+                      kind, visible(description.name), reason));
+    }
+  };
+  check("variable", model.variables);
+  check("parameter", model.parameters);
+  check("event", model.events);
+  check("discrete number", model.discrete);
+
+  std::set<std::string> taken = own_names;
+  for (const ParameterDescription& parameter : model.parameters) taken.insert("param_" + parameter.name);
+  for (const VariableDescription& quantity : model.initial_quantities()) taken.insert("initial_" + quantity.name);
+  for (const VariableDescription& variable : model.variables) {
+    for (const std::string& suffix : statistic_suffixes) taken.insert(variable.name + suffix);
+  }
+  for (const VariableDescription& variable : model.variables) {
+    const bool family = std::any_of(own_prefixes.begin(), own_prefixes.end(),
+                                    [&](const std::string& prefix) { return variable.name.starts_with(prefix); });
+    if (!family && taken.count(variable.name) == 0) continue;
+    problems.push_back(fmt::format("variable '{}' has a name that result files use for something else: needs another",
+                                   visible(variable.name)));
+  }
+  return problems;
+}
+
+}  // namespace manyfold

@@ -1,0 +1,14 @@
+#pragma once
+// Names of a model that result files cannot have.
+#include <string>
+#include <vector>
+
+#include <manyfold/description.hpp>
+
+namespace manyfold {
+
+/// What is wrong with the names of the model's variables, parameters, events and discrete numbers in result files: what
+/// netCDF does not take or changes, and what is another variable's name there. One sentence per name.
+std::vector<std::string> unfit_names(const ModelDescription& model);
+
+}  // namespace manyfold

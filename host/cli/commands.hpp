@@ -14,6 +14,13 @@ int list(bool json);
 int describe(const std::string& model, bool json);
 int info(bool json);
 
+struct CacheArguments {
+  bool clear = false;
+  std::optional<double> limit;  ///< MiB
+  bool json = false;
+};
+int cache(const CacheArguments& arguments);
+
 struct RunArguments {
   std::string sweep;
   std::optional<std::string> output;

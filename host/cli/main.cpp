@@ -41,6 +41,21 @@ int main(int argc, char** argv) {
   CLI::App* info = app.add_subcommand("info", "Show processor lanes, threads, devices, methods, versions and paths");
   info->add_flag("--json", json, "Print JSON");
 
+  cli::CacheArguments cache_arguments;
+  bool list_cache = false;
+  CLI::App* cache = app.add_subcommand("cache", "Show or delete the compiled kernels that are kept");
+  CLI::Option* cache_list =
+      cache->add_flag("--list", list_cache, "Model, method, size and last use of each, the default");
+  CLI::Option* cache_clear = cache->add_flag("--clear", cache_arguments.clear, "Delete them");
+  cache_clear->excludes(cache_list);
+  cache
+      ->add_option("--limit", cache_arguments.limit,
+                   "Delete the least recently used ones until the rest has at most so many MiB")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(cache_list)
+      ->excludes(cache_clear);
+  cache->add_flag("--json", cache_arguments.json, "Print JSON");
+
   cli::RunArguments run_arguments;
   CLI::App* run = app.add_subcommand("run", "Run the ensemble that a sweep file describes");
   run->add_option("SWEEP", run_arguments.sweep, "Sweep file (TOML)")->required();
@@ -126,6 +141,7 @@ int main(int argc, char** argv) {
     if (list->parsed()) return cli::list(json);
     if (describe->parsed()) return cli::describe(model, json);
     if (info->parsed()) return cli::info(json);
+    if (cache->parsed()) return cli::cache(cache_arguments);
     if (run->parsed()) return cli::run(run_arguments);
     if (verify->parsed()) return cli::verify(verify_arguments);
     return cli::solve(solve_arguments);

@@ -59,6 +59,7 @@ class Compilation : public testing::Test {
     backend_ = device_backend(reason);
     EXPECT_NE(backend_, nullptr) << reason;
     fs::remove_all(cache_);
+    setenv("MANYFOLD_CACHE", cache_.c_str(), 1);
   }
   ~Compilation() override { fs::remove_all(cache_); }
 
@@ -77,9 +78,7 @@ class Compilation : public testing::Test {
                           Tier tier = Tier::fused) const {
     KernelRequest request{model, method, std::nullopt, "", precision};
     request.projection = projection;
-    DeviceSource source = device_source(request, {tile, 0, tier});
-    source.cache = cache_;
-    return backend_->compile(source, architecture);
+    return backend_->compile(device_source(request, {tile, 0, tier}), architecture);
   }
 
   /// The same for the lockstep tier, which has to be free of warnings; `kernel`: whose usage is returned.
@@ -372,8 +371,7 @@ TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
 }
 
 TEST_F(Compilation, TheKernelThatSamplesContractsNoProductsAndSums) {
-  DeviceSource source = sampling_source();
-  source.cache = cache_;
+  const DeviceSource source = sampling_source();
   // A device that the compiler does not know gets the text of its portable code.
   const std::string text = backend_->compile(source, "sm_999").binary;
   EXPECT_NE(text.find("manyfold_sample"), std::string::npos);

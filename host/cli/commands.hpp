@@ -27,6 +27,7 @@ struct RunArguments {
   std::optional<std::string> backend;
   std::optional<int> threads;
   std::optional<double> verify;  ///< share of the instances
+  bool force = false;            ///< replaces a result
   bool json = false;
   std::string command_line;
 };

@@ -1,4 +1,6 @@
 // The command `manyfold`: reads the command line and calls the subcommand.
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   run->add_option("--verify", run_arguments.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
+  run->add_flag("--force", run_arguments.force, "Replace the result file if there is one");
   run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
   run->footer(
       "Exit codes: 0 all instances succeeded, 3 some failed or were not verified, 2 misuse or bad input, 130 "
@@ -129,15 +132,14 @@ int main(int argc, char** argv) {
       "variables of index 2 and 3, h: the mean step). 'doubt' is how far two references are apart.\n"
       "Exit codes: 0 verified, 3 not: inaccurate, failed, or the references disagree; 2 misuse.");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // CLI11 has codes of its own: anything but help and version is misuse.
-    return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
-  }
-
   for (int i = 0; i < argc; ++i) run_arguments.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
-  try {
+  const auto dispatch = [&]() -> int {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      // CLI11 has codes of its own: anything but help and version is misuse.
+      return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
+    }
     if (list->parsed()) return cli::list(json);
     if (describe->parsed()) return cli::describe(model, json);
     if (info->parsed()) return cli::info(json);
@@ -145,11 +147,22 @@ int main(int argc, char** argv) {
     if (run->parsed()) return cli::run(run_arguments);
     if (verify->parsed()) return cli::verify(verify_arguments);
     return cli::solve(solve_arguments);
+  };
+  // Scripts read what is printed: it is there as a whole, or the exit code says that it is not.
+  std::cout.exceptions(std::ios::badbit);
+  try {
+    const int code = dispatch();
+    std::cout.flush();
+    return code;
   } catch (const UsageError& error) {
+    std::cout.exceptions(std::ios::goodbit);
     print_error(error.what());
     return cli::misuse;
   } catch (const std::exception& error) {
-    print_error(error.what());
+    const int reason = errno;
+    std::cout.exceptions(std::ios::goodbit);  // what is printed on standard error flushes it again
+    print_error(std::cout.bad() ? fmt::format("standard output cannot be written: {}", std::strerror(reason))
+                                : error.what());
     return cli::internal_error;
   }
 }

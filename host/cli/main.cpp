@@ -1,5 +1,6 @@
 // The command `manyfold`: reads the command line and calls the subcommand.
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <iostream>
 
@@ -148,6 +149,8 @@ int main(int argc, char** argv) {
     if (verify->parsed()) return cli::verify(verify_arguments);
     return cli::solve(solve_arguments);
   };
+  // Beyond a limit of file sizes writes fail like any other, instead of ending the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Scripts read what is printed: it is there as a whole, or the exit code says that it is not.
   std::cout.exceptions(std::ios::badbit);
   try {

@@ -114,6 +114,16 @@ class SampledSink : public ResultSink {
   Solutions sample_;
 };
 
+/// `bytes`: at most, of what is written at `path`.
+void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
+  std::error_code error;
+  const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
+  if (error || bytes <= space.available) return;
+  const auto gibibytes = [](std::uintmax_t number) { return static_cast<double>(number) / (1 << 30); };
+  announce(fmt::format("warning: {} may need {:.3g} GiB, before compression, but {:.3g} GiB are free there",
+                       path.string(), gibibytes(bytes), gibibytes(space.available)));
+}
+
 /// Three solutions of a sample are kept in memory: 3 GiB.
 constexpr double most_numbers_to_verify = 134'217'728.0;
 
@@ -184,6 +194,7 @@ int run(const RunArguments& arguments) {
     references.emplace(request, loaded.model, loaded.kernel->method, sweep.options.rtol);
     settings.verification = VerificationPlan{verified, references->methods(), references->rtol(), share};
   }
+  warn_of_size(largest_size(settings), output.path());
   ResultFile file(settings, std::move(output));
 
   ProgressBar bar;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netcdf.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -248,10 +249,16 @@ class ResultFile::Writer {
     if (error == NC_NOERR) return;
     std::string reason = nc_strerror(error);
     // HDF5 keeps the operating system's reason to itself.
-    std::error_code ignored;
-    const auto space = std::filesystem::space(std::filesystem::absolute(output_.path()).parent_path(), ignored);
     constexpr std::uintmax_t next_to_nothing = 1 << 18;
-    if (!ignored && space.available < next_to_nothing) reason = "no space left on device (" + reason + ")";
+    std::error_code failure;
+    const auto space = std::filesystem::space(std::filesystem::absolute(output_.path()).parent_path(), failure);
+    if (!failure && space.available < next_to_nothing) reason = "no space left on device (" + reason + ")";
+    const auto size = std::filesystem::file_size(output_.partial(), failure);
+    rlimit limit{};
+    if (!failure && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        size + next_to_nothing >= limit.rlim_cur) {
+      reason = fmt::format("the limit of file sizes, {} bytes (ulimit -f), is reached ({})", limit.rlim_cur, reason);
+    }
     throw std::runtime_error(fmt::format("{}: cannot be {}: {}", output_.path().string(), what, reason));
   }
 
@@ -845,6 +852,20 @@ class ResultFile::Writer {
   std::vector<double> column_;
   std::vector<double> rows_;
 };
+
+std::uintmax_t largest_size(const ResultFileSettings& settings) {
+  const double solution = 8.0 * settings.times.count() * static_cast<double>(settings.saved.size());
+  const bool scratch =
+      std::any_of(settings.statistics.begin(), settings.statistics.end(),
+                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; });
+  const bool own_times = !settings.times.absolute() && (settings.sampled_times[0] || settings.sampled_times[1]);
+  double per_instance = 8.0 * static_cast<double>(std::size(counter_columns) + settings.sampled_parameters.size() +
+                                                  settings.sampled_initial.size() + 2);
+  if (settings.trajectories) per_instance += solution;
+  if (scratch) per_instance += solution;
+  if (own_times) per_instance += 8.0 * settings.times.count();
+  return static_cast<std::uintmax_t>(std::min(per_instance * static_cast<double>(settings.instances), 1e18));
+}
 
 ResultFile::ResultFile(ResultFileSettings settings, OutputFile output)
     : writer_(std::make_unique<Writer>(std::move(settings), std::move(output))) {}

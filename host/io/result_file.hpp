@@ -48,6 +48,9 @@ struct ResultFileSettings {
   std::optional<VerificationPlan> verification;
 };
 
+/// Bytes on disk, without events: what they would be if nothing could be compressed.
+std::uintmax_t largest_size(const ResultFileSettings& settings);
+
 /// Writes chunks to disk with memory that does not grow with the number of instances (quantiles: one column at a time).
 /// Equal steps of sampled time spans make `time(instance, time)`, else it is `time(time)`. Instances never written have
 /// status `cancelled`, NaN values and netCDF's default fill value in the counters.

@@ -4,8 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -46,6 +49,14 @@ class Output : public manyfold::test::CommandTest {
       }
     }
     return child;
+  }
+  /// Files in the folder, but for what the command printed.
+  void expect_only(const std::set<std::string>& names) const {
+    std::set<std::string> found;
+    for (const auto& item : fs::directory_iterator(folder_)) found.insert(item.path().filename());
+    found.erase("out.txt");
+    found.erase("err.txt");
+    EXPECT_EQ(found, names);
   }
   fs::path result() const { return folder_ / "result.nc"; }
 };
@@ -114,8 +125,45 @@ TEST_F(Output, AnInterruptedRunReplacesAResultOnlyByForce) {
   EXPECT_EQ(slurp(result()), before);
 }
 
+TEST_F(Output, ALimitOfFileSizesEndsTheRunWithAMessage) {
+  std::ofstream(folder_ / "limit.toml")
+      << "model = \"robertson\"\n[solver]\nmethod = \"radau5\"\n[ensemble]\ninstances = 20000\n"
+         "[output]\nfile = \"result.nc\"\n";
+  const Outcome outcome = call("run limit.toml", "", "ulimit -f 1000");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("(ulimit -f), is reached"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml", "limit.toml"});
+}
+
+TEST_F(Output, ThreadsThatCannotBeStartedEndTheRun) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more address space than this test leaves";
+#endif
+  // Every stack takes a gigabyte of four.
+  const Outcome outcome = call("run sweep.toml --threads 8", "", "ulimit -s 1000000; ulimit -v 4000000");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("of 9 threads can be started"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml"});
+}
+
+TEST_F(Output, AModelThatThrowsEndsTheRun) {
+  std::ofstream(folder_ / "throws.hpp")
+      << "#include <manyfold/model.hpp>\n#include <stdexcept>\ninline int calls() { static int n = 0; return ++n; }\n"
+         "struct Throws {\n  static constexpr const char* name = \"throws\";\n"
+         "  static constexpr double t_span[] = {0.0, 1.0};\n"
+         "  static constexpr manyfold::Variable variables[] = {{.name = \"x\", .initial = 1.0}};\n"
+         "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {\n"
+         "    f[0] = -y[0];\n    if (calls() > 20) throw std::runtime_error(\"thrown by the model\");\n  }\n};\n"
+         "MANYFOLD_MODEL(Throws);\n";
+  std::ofstream(folder_ / "throws.toml") << "model = \"throws.hpp\"\n[ensemble]\ninstances = 100\n[output]\n"
+                                            "file = \"result.nc\"\n";
+  const Outcome outcome = call("run throws.toml");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("the model threw an exception: thrown by the model"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml", "throws.hpp", "throws.toml"});
+}
+
 TEST_F(Output, WhatCannotBePrintedIsTold) {
-  std::ofstream(folder_ / "decay.hpp") << "";
   for (const std::string arguments :
        {"list", "list --json", "describe robertson", "info", "info --json", "solve robertson --t-end 1 --method radau5",
         "solve robertson --t-end 1 --method radau5 --json", "run sweep.toml --force", "run sweep.toml --force --json",

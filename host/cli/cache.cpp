@@ -52,8 +52,7 @@ int cache(const CacheArguments& arguments) {
                                    {"bytes", entry.bytes},
                                    {"last_use", local_time(entry.last_use)}});
     }
-    // File names need not be UTF-8.
-    std::cout << result.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
+    print(result);
     return all_succeeded;
   }
   const bool deleting = arguments.clear || arguments.limit;

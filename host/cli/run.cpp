@@ -253,7 +253,7 @@ int run(const RunArguments& arguments) {
       result["verification"] =
           verification_json(*verification, loaded.model, resolved.saved, verified, resolved.options.rtol);
     }
-    std::cout << result.dump(2) << std::endl;
+    print(result);
   } else {
     print_summary(summary, loaded.model.events, backend, tier, shape, output_name);
     if (verification) {

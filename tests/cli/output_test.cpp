@@ -85,7 +85,15 @@ TEST_F(Output, InputsAndWhatIsNoFileAreRefused) {
   fs::copy_file(fs::path(std::getenv("MANYFOLD_SOURCE")) / "tests/engine/hopper.hpp", folder_ / "models" / "m.hpp");
   std::ofstream(folder_ / "model.toml") << "model = \"models/m.hpp\"\n[ensemble]\ninstances = 1\n";
   expect_misuse("run model.toml --force --out models/m.hpp", "m.hpp, which this run reads");
+  expect_misuse("solve models/m.hpp --csv models/./m.hpp", "is the model's file");
   EXPECT_EQ(slurp(folder_ / "cases.csv"), "k1\n0.04\n");
+}
+
+TEST_F(Output, NamesThatAreNotUtf8AreWrittenToo) {
+  const Outcome outcome = call("run sweep.toml --json --out $(printf 'a\\377.nc')");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["output"], "a\xEF\xBF\xBD.nc");
+  EXPECT_TRUE(fs::exists(folder_ / "a\xFF.nc"));
 }
 
 TEST_F(Output, ASecondRunIsToldWhoWrites) {

@@ -246,6 +246,41 @@ TEST_F(Compilation, AnArchitectureOfTheFutureGetsPortableCode) {
 TEST_F(Compilation, TheSecondTimeTheCodeComesFromTheCache) {
   EXPECT_FALSE(compile_anew("van_der_pol", "radau5", "sm_90").cached);
   EXPECT_TRUE(compile_anew("van_der_pol", "radau5", "sm_90").cached);
+  int truncated = 0;
+  for (const auto& item : fs::directory_iterator(cache_)) {
+    if (item.path().extension() != ".device") continue;
+    fs::resize_file(item.path(), item.file_size() / 2);
+    ++truncated;
+  }
+  EXPECT_EQ(truncated, 1);
+  EXPECT_FALSE(compile_anew("van_der_pol", "radau5", "sm_90").cached) << "damaged";
+}
+
+TEST_F(Compilation, CodeInTheCacheGoesByTheHeadersOfTheModel) {
+  const fs::path folder = cache_ / "models";
+  fs::create_directories(folder);
+  const auto write =
+      [&](const std::string& include, const std::string& rate) {
+        std::ofstream(folder / "rate.hpp") << "inline constexpr double rate = " << rate << ";\n";
+        std::ofstream(folder / "decay.hpp")
+            << "#include <manyfold/model.hpp>\n"
+            << include
+            << "\nstruct Decay {\n  static constexpr const char* name = \"decay\";\n"
+               "  static constexpr double t_span[] = {0.0, 1.0};\n"
+               "  static constexpr manyfold::Variable variables[] = {{.name = \"y\", .initial = 1.0}};\n"
+               "  static constexpr void rhs(auto, const auto& y, const auto&, auto& f) { f[0] = -rate * y[0]; }\n};\n"
+               "MANYFOLD_MODEL(Decay);\n";
+      };
+  const auto cached = [&] { return compile_anew((folder / "decay.hpp").string(), "rk4", "sm_90").cached; };
+  write("#include \"rate.hpp\"", "1.0");
+  EXPECT_FALSE(cached());
+  EXPECT_TRUE(cached());
+  write("#include \"rate.hpp\"", "2.0");
+  EXPECT_FALSE(cached());
+  // What a macro names is not known.
+  write("#define RATE \"rate.hpp\"\n#include RATE", "2.0");
+  EXPECT_FALSE(cached());
+  EXPECT_FALSE(cached());
 }
 
 TEST_F(Compilation, AModelThatOnlyTheProcessorCanCompileIsShownAtTheUsersLine) {

@@ -360,23 +360,27 @@ std::vector<fs::path> files_of_rule(const std::string& rule) {
   return files;
 }
 
-/// The files in the compiler's rule, but for what is in the kernel's key. Nothing: one of them changed since `start`,
-/// so that nobody knows what the compiler saw.
+/// The files in the compiler's rule, but for what is in the kernel's key. Nothing, and a note: one of them changed
+/// since `start`, so that nobody knows what the compiler saw.
 std::optional<std::vector<CacheDependency>> dependencies(const fs::path& rule, const fs::path& unit,
-                                                         const fs::path& model, const std::timespec& start) {
-  const auto text = file_content(rule);
-  if (!text) return std::nullopt;
+                                                         const fs::path& model, const std::timespec& start,
+                                                         const KernelCache::Note& note) {
   std::vector<CacheDependency> result;
-  for (const fs::path& file : files_of_rule(*text)) {
+  for (const fs::path& file : files_of_rule(file_content(rule).value_or(""))) {
     if (file == unit) continue;
     struct stat status {};
     const auto content = file_content(file);
-    if (!content || stat(file.c_str(), &status) != 0) return std::nullopt;
-    if (std::pair(status.st_mtim.tv_sec, status.st_mtim.tv_nsec) >= std::pair(start.tv_sec, start.tv_nsec)) {
+    const bool there = content && stat(file.c_str(), &status) == 0;
+    if (!there || std::pair(status.st_mtim.tv_sec, status.st_mtim.tv_nsec) >= std::pair(start.tv_sec, start.tv_nsec)) {
+      if (note) {
+        note(fmt::format("note: this kernel is not kept: '{}' {}", file.string(),
+                         there ? "was written after its compilation began" : "cannot be read"));
+      }
       return std::nullopt;
     }
     if (file != model) result.push_back({fs::absolute(file), checksum(*content)});
   }
+  if (result.empty()) return std::nullopt;  // compilers that do not say what they read
   return result;
 }
 
@@ -634,6 +638,8 @@ fs::path kernel_compiler() {
 }
 
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
+  std::timespec before_all_files{};
+  std::timespec_get(&before_all_files, TIME_UTC);
   const ModelSource source = find_model(request.model);
   const KernelCache cache(kernel_cache(), announce);
   const AutomaticMethodsEntry automatic(request, source, cache);
@@ -703,8 +709,6 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
                          request.projection ? " and projection" : "", request.precision, instruction_set));
   }
   const auto start = std::chrono::steady_clock::now();
-  std::timespec start_of_day{};
-  std::timespec_get(&start_of_day, TIME_UTC);
   TemporaryFolder folder;
   const fs::path unit_file = folder.path() / "kernel.cpp";
   const fs::path object = folder.path() / "kernel.so";
@@ -740,12 +744,14 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const auto content = cache.put(library, ".so");
   const fs::path file = content ? cache.path({"", {}, *content, {}}) : object;
   auto loaded = open_library(file, "compiled");
+  // From a file system whose programs must not be executed, for instance.
+  if (!loaded && content) loaded = open_library(object, "compiled");
   if (!loaded) {
     const char* reason = dlerror();
     throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", file.string(),
                                          reason != nullptr ? reason : "it does not fit this version"));
   }
-  const auto read = dependencies(rule, unit_file, source.file, start_of_day);
+  const auto read = dependencies(rule, unit_file, source.file, before_all_files, announce);
   if (content && read) {
     // What "auto" stood for until now is known from here on: it is kept as the method that it is.
     CacheEntry entry{name, {request.model, loaded->kernel->method, ""}, *content, *read};

@@ -84,6 +84,18 @@ TEST_F(Cache, ModelsInFoldersOfTheirOwnHaveHeadersOfTheirOwn) {
   EXPECT_FALSE(value("'b c/decay.hpp'").second);
 }
 
+TEST_F(Cache, AHeaderThatChangesDuringTheCompilationIsNotTrusted) {
+  write("rates.hpp", "inline constexpr double rate = 1.0;\n");
+  write("decay.hpp", decay("#include \"rates.hpp\""));
+  fs::last_write_time(folder_ / "rates.hpp", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  const Outcome outcome = solve("decay.hpp");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("rates.hpp' was written after its compilation began"), std::string::npos) << outcome.err;
+  fs::last_write_time(folder_ / "rates.hpp", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_TRUE(value("decay.hpp").second);
+  EXPECT_FALSE(value("decay.hpp").second);
+}
+
 TEST_F(Cache, ADamagedLibraryIsCompiledAnew) {
   write("decay.hpp", decay("", "1.0"));
   const double good = value("decay.hpp").first;

@@ -103,7 +103,7 @@ table = "instances.csv"
 times = "end"
 """)
         result = folder / "result.nc"
-        call = [command, "run", str(folder / "sweep.toml"), "--out", str(result), "--json"]
+        call = [command, "run", str(folder / "sweep.toml"), "--out", str(result), "--force", "--json"]
         for _ in range(2):
             finished = subprocess.run(call, capture_output=True, text=True, check=False)
             if finished.returncode not in (0, 3):

@@ -16,12 +16,20 @@ int info(bool json);
 /// What is wrong with the model, one line per problem, without integrating.
 int check(const std::string& model);
 
+struct CacheArguments {
+  bool clear = false;
+  std::optional<double> limit;  ///< MiB
+  bool json = false;
+};
+int cache(const CacheArguments& arguments);
+
 struct RunArguments {
   std::string sweep;
   std::optional<std::string> output;
   std::optional<std::string> backend;
   std::optional<int> threads;
   std::optional<double> verify;  ///< share of the instances
+  bool force = false;            ///< replaces a result
   bool json = false;
   std::string command_line;
 };

@@ -24,6 +24,11 @@ inline void announce(const std::string& line) {
   std::cerr << "manyfold: " << line << std::endl;
 }
 
+/// On standard output. Names of files need not be UTF-8, but JSON is.
+inline void print(const nlohmann::ordered_json& json) {
+  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
+}
+
 /// The backend that will run.
 struct ChosenBackend {
   std::string name;                        ///< cpu | cuda

@@ -112,7 +112,7 @@ int list(bool json) {
                         {"variables", model.variables.size()},
                         {"parameters", model.parameters.size()}});
     }
-    std::cout << models.dump(2) << std::endl;
+    print(models);
     return all_succeeded;
   }
   for (const ModelDescription& model : builtin_models()) {
@@ -126,7 +126,7 @@ int list(bool json) {
 int describe(const std::string& name, bool json) {
   const ModelDescription model = describe_any(name);
   if (json) {
-    std::cout << model_json(model).dump(2) << std::endl;
+    print(model_json(model));
     return all_succeeded;
   }
   std::cout << fmt::format("{}: {}\ntime from {} to {} {}\n\nvariables\n", model.name, model.description, model.t_begin,
@@ -222,7 +222,7 @@ int info(bool json) {
                                   {"order_of_index_2", limits.order_of_index2},
                                   {"order_of_index_3", limits.order_of_index3}});
     }
-    std::cout << found.dump(2) << std::endl;
+    print(found);
     return all_succeeded;
   }
   std::string device_lines = reason.empty() ? "" : "none: " + reason;

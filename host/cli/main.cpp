@@ -1,4 +1,7 @@
 // The command `manyfold`: reads the command line and calls the subcommand.
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -48,6 +51,21 @@ int main(int argc, char** argv) {
   CLI::App* info = app.add_subcommand("info", "Show processor lanes, threads, devices, methods, versions and paths");
   info->add_flag("--json", json, "Print JSON");
 
+  cli::CacheArguments cache_arguments;
+  bool list_cache = false;
+  CLI::App* cache = app.add_subcommand("cache", "Show or delete the compiled kernels that are kept");
+  CLI::Option* cache_list =
+      cache->add_flag("--list", list_cache, "Model, method, size and last use of each, the default");
+  CLI::Option* cache_clear = cache->add_flag("--clear", cache_arguments.clear, "Delete them");
+  cache_clear->excludes(cache_list);
+  cache
+      ->add_option("--limit", cache_arguments.limit,
+                   "Delete the least recently used ones until the rest has at most so many MiB")
+      ->check(CLI::NonNegativeNumber)
+      ->excludes(cache_list)
+      ->excludes(cache_clear);
+  cache->add_flag("--json", cache_arguments.json, "Print JSON");
+
   cli::RunArguments run_arguments;
   CLI::App* run = app.add_subcommand("run", "Run the ensemble that a sweep file describes");
   run->add_option("SWEEP", run_arguments.sweep, "Sweep file (TOML)")->required();
@@ -57,6 +75,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 65536));
   run->add_option("--verify", run_arguments.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
+  run->add_flag("--force", run_arguments.force, "Replace the result file if there is one");
   run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
   run->footer(
       "Exit codes: 0 all instances succeeded, 3 some failed or were not verified, 2 misuse or bad input, 130 "
@@ -121,27 +140,40 @@ int main(int argc, char** argv) {
       "variables of index 2 and 3, h: the mean step). 'doubt' is how far two references are apart.\n"
       "Exit codes: 0 verified, 3 not: inaccurate, failed, or the references disagree; 2 misuse.");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // CLI11 has codes of its own: anything but help and version is misuse.
-    return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
-  }
-
   for (int i = 0; i < argc; ++i) run_arguments.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
-  try {
+  const auto dispatch = [&]() -> int {
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      // CLI11 has codes of its own: anything but help and version is misuse.
+      return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
+    }
     if (list->parsed()) return cli::list(json);
     if (describe->parsed()) return cli::describe(model, json);
     if (check->parsed()) return cli::check(model);
     if (info->parsed()) return cli::info(json);
+    if (cache->parsed()) return cli::cache(cache_arguments);
     if (run->parsed()) return cli::run(run_arguments);
     if (verify->parsed()) return cli::verify(verify_arguments);
     return cli::solve(solve_arguments);
+  };
+  // Beyond a limit of file sizes writes fail like any other, instead of ending the process.
+  std::signal(SIGXFSZ, SIG_IGN);
+  // Scripts read what is printed: it is there as a whole, or the exit code says that it is not.
+  std::cout.exceptions(std::ios::badbit);
+  try {
+    const int code = dispatch();
+    std::cout.flush();
+    return code;
   } catch (const UsageError& error) {
+    std::cout.exceptions(std::ios::goodbit);
     print_error(error.what());
     return cli::misuse;
   } catch (const std::exception& error) {
-    print_error(error.what());
+    const int reason = errno;
+    std::cout.exceptions(std::ios::goodbit);  // what is printed on standard error flushes it again
+    print_error(std::cout.bad() ? fmt::format("standard output cannot be written: {}", std::strerror(reason))
+                                : error.what());
     return cli::internal_error;
   }
 }

@@ -114,6 +114,16 @@ class SampledSink : public ResultSink {
   Solutions sample_;
 };
 
+/// `bytes`: at most, of what is written at `path`.
+void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
+  std::error_code error;
+  const auto space = std::filesystem::space(std::filesystem::absolute(path).parent_path(), error);
+  if (error || bytes <= space.available) return;
+  const auto gibibytes = [](std::uintmax_t number) { return static_cast<double>(number) / (1 << 30); };
+  announce(fmt::format("warning: {} may need {:.3g} GiB, before compression, but {:.3g} GiB are free there",
+                       path.string(), gibibytes(bytes), gibibytes(space.available)));
+}
+
 /// Three solutions of a sample are kept in memory: 3 GiB.
 constexpr double most_numbers_to_verify = 134'217'728.0;
 
@@ -127,6 +137,10 @@ int run(const RunArguments& arguments) {
   if (!(share >= 0.0 && share <= 1.0)) {
     throw UsageError(fmt::format("--verify {}: needs the share of the instances to verify, from 0 to 1", share));
   }
+  // Before anything takes time.
+  OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
+                    {sweep.path, sweep.table, sweep.model});
+  const std::string output_name = output.path().string();
   KernelRequest request;
   request.model = sweep.model;
   request.method = sweep.options.method;
@@ -156,11 +170,7 @@ int run(const RunArguments& arguments) {
     request.method = "radau5";
     loaded = load_kernel(request, announce);
   }
-  const std::filesystem::path output =
-      arguments.output ? std::filesystem::path(*arguments.output) : resolved.output_file;
-
   ResultFileSettings settings;
-  settings.path = output;
   settings.model = loaded.model;
   settings.instances = resolved.inputs.instances();
   settings.saved = resolved.saved;
@@ -194,7 +204,8 @@ int run(const RunArguments& arguments) {
     references.emplace(request, loaded.model, loaded.kernel->method, sweep.options.rtol);
     settings.verification = VerificationPlan{verified, references->methods(), references->rtol(), share};
   }
-  ResultFile file(settings);
+  warn_of_size(largest_size(settings), output.path());
+  ResultFile file(settings, std::move(output));
 
   ProgressBar bar;
   EnsembleRun ensemble;
@@ -247,14 +258,14 @@ int run(const RunArguments& arguments) {
   file.finish(summary.interrupted);
 
   if (arguments.json) {
-    auto result = summary_json(summary, loaded.model, loaded.kernel->method, backend, tier, shape, output.string());
+    auto result = summary_json(summary, loaded.model, loaded.kernel->method, backend, tier, shape, output_name);
     if (verification) {
       result["verification"] =
           verification_json(*verification, loaded.model, resolved.saved, verified, resolved.options.rtol);
     }
-    std::cout << result.dump(2) << std::endl;
+    print(result);
   } else {
-    print_summary(summary, loaded.model.events, backend, tier, shape, output.string());
+    print_summary(summary, loaded.model.events, backend, tier, shape, output_name);
     if (verification) {
       std::cout << fmt::format("\n{} instances verified with {} and {} at rtol {:.3g}\n", verified.size(),
                                references->methods()[0], references->methods()[1], references->rtol());

@@ -1,5 +1,6 @@
 // `solve`: one instance, to a table, a CSV file or JSON.
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -51,6 +52,10 @@ int solve(const SolveArguments& arguments) {
   }
   if (const std::string problem = atol_problem(arguments.atol); !problem.empty()) {
     throw UsageError("--atol " + problem);
+  }
+  std::error_code not_there;
+  if (arguments.csv && std::filesystem::equivalent(*arguments.csv, arguments.model, not_there)) {
+    throw UsageError(fmt::format("--csv {} is the model's file", *arguments.csv));
   }
   const ChosenBackend backend = choose_backend(options, 1);
   const OutputTimes times = output_times(arguments);
@@ -136,7 +141,7 @@ int solve(const SolveArguments& arguments) {
     }
     if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
     if (outcome.worst_equation >= 0) result["worst_equation"] = model.equation_label(outcome.worst_equation);
-    std::cout << result.dump(2) << std::endl;
+    print(result);
   } else if (arguments.csv) {
     std::ofstream file(*arguments.csv);
     file << "time";

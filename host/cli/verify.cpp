@@ -383,7 +383,7 @@ int verify(const VerifyArguments& arguments) {
                          {"reference_rtol", reference_rtol(tightest)},
                          {"verdict", std::string(verdict_name(verdict))},
                          {"results", results}};
-    std::cout << result.dump(2) << std::endl;
+    print(result);
   }
   return verdict == Verdict::verified ? all_succeeded : some_failed;
 }

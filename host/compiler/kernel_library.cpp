@@ -2,19 +2,24 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
-#include <regex>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,6 +29,7 @@
 
 #include "build_config.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/compiler/kernel_cache.hpp"
 #include "host/compiler/model_errors.hpp"
 #include "host/engine/installation.hpp"
 #include "host/io/nearest_name.hpp"
@@ -48,11 +54,8 @@ std::vector<std::string> words(const std::string& text) {
 }
 
 std::string read_file(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream)
-    throw UsageError(
-        fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
-  return {std::istreambuf_iterator<char>(stream), {}};
+  if (auto text = file_content(path)) return *text;
+  throw UsageError(fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
 }
 
 /// A model as the compiler sees it.
@@ -69,8 +72,16 @@ ModelSource find_model(const std::string& model) {
   }
   const fs::path path(model);
   if (path.extension() == ".hpp") {
-    if (!fs::is_regular_file(path)) throw UsageError(fmt::format("model file '{}' does not exist", model));
-    return {fs::canonical(path), false};
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) throw UsageError(fmt::format("model file '{}' does not exist", model));
+    const fs::path file = fs::canonical(path);
+    if (file.native().find_first_of("\"\n\r") != std::string::npos) {
+      throw UsageError(
+          fmt::format("model file '{}': its path has a quotation mark or a line break, which no #include can name: "
+                      "rename it",
+                      file.string()));
+    }
+    return {file, false};
   }
   if (path.extension() == ".mo") {
     throw UsageError(
@@ -145,62 +156,158 @@ std::string precision_flag(const std::string& precision) {
   throw UsageError(fmt::format("unknown precision '{}': one of float64, float32, mixed", precision));
 }
 
-/// Adds the text of a file and of the files it includes with quotes to the hash.
-void hash_file(XXH3_state_t& state, const fs::path& path, std::set<fs::path>& seen) {
-  if (!seen.insert(path.lexically_normal()).second) return;
-  const std::string text = read_file(path);
-  XXH3_128bits_update(&state, text.data(), text.size());
-  static const std::regex include(R"re((^|\n)[ \t]*#[ \t]*include[ \t]*"([^"\n]+)")re");
-  for (std::sregex_iterator match(text.begin(), text.end(), include), end; match != end; ++match) {
-    const fs::path beside = path.parent_path() / (*match)[2].str();
-    if (fs::is_regular_file(beside)) hash_file(state, beside, seen);
+/// What follows each "include" of `text` that may be a directive, without blanks: `"name"...`, `<name>...`, or other
+/// text.
+std::vector<std::string_view> after_includes(std::string_view text) {
+  constexpr std::string_view word = "include";
+  std::vector<std::string_view> result;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    // "#", "%:", the end of a comment or line before it, or "__has_".
+    const std::size_t before = text.substr(0, at).find_last_not_of(" \t");
+    if (before == std::string_view::npos || std::string_view("#:/_\n").find(text[before]) == std::string_view::npos) {
+      continue;
+    }
+    const std::size_t next = text.find_first_not_of(" \t", at + word.size());
+    result.push_back(next == std::string_view::npos ? "" : text.substr(next));
   }
+  return result;
 }
 
-/// Every header that can change a kernel, and the compiler, its version and its flags.
+/// What is hashed for a key, each part ended.
+class Key {
+ public:
+  void add(std::string_view text) { text_.append(checksum(text)); }
+  std::string text() const { return checksum(text_); }
+
+ private:
+  std::string text_;
+};
+
+/// What a kernel depends on and no file says that the compiler reads: those are looked at when the kernel is found.
 std::string cache_key(const std::string& unit, const fs::path& model, const std::string& flags,
                       const fs::path& compiler) {
-  XXH3_state_t* state = XXH3_createState();
-  XXH3_128bits_reset(state);
-  const auto add = [&](const std::string& text) { XXH3_128bits_update(state, text.data(), text.size() + 1); };
-  add(unit);
-  add(flags);
-  add(compiler.string());
+  Key key;
+  const std::string text = read_file(model);
+  for (const std::string& part : {text, unit, flags, compiler.string(), header_root().string()}) key.add(part);
   std::error_code error;
   const fs::path binary = fs::canonical(compiler, error);
-  add(fmt::format("{} {} {}", binary.string(), fs::file_size(binary, error),
-                  fs::last_write_time(binary, error).time_since_epoch().count()));
+  key.add(fmt::format("{} {} {}", binary.string(), fs::file_size(binary, error),
+                      fs::last_write_time(binary, error).time_since_epoch().count()));
+  bool relative = false;
+  for (const char* variable : {"CPATH", "CPLUS_INCLUDE_PATH"}) {
+    key.add(environment(variable));
+    relative = relative || !environment(variable).empty();
+  }
+  if (relative) key.add(fs::current_path(error).native());
+  // Other names than <...> mean different files in different folders.
+  const std::vector<std::string_view> included = after_includes(text);
+  if (std::any_of(included.begin(), included.end(), [](std::string_view name) { return !name.starts_with('<'); })) {
+    key.add(model.parent_path().native());
+  }
+  return key.text();
+}
+
+/// Adds a file and what it includes. False: macros say what, so that nobody but the compiler knows.
+bool add_with_includes(Key& key, const fs::path& file, std::set<fs::path>& seen) {
+  if (!seen.insert(file.lexically_normal()).second) return true;
+  const std::string text = read_file(file);
+  key.add(text);
+  bool known = true;
+  for (const std::string_view name : after_includes(text)) {
+    if (!name.starts_with('"') && !name.starts_with('<')) {
+      known = false;
+      continue;
+    }
+    const std::string_view rest = name.substr(1);
+    const fs::path named(rest.substr(0, rest.find_first_of(name[0] == '<' ? ">\n" : "\"\n")));
+    for (const fs::path& folder : {file.parent_path(), header_root() / "include", header_root()}) {
+      std::error_code error;
+      if (fs::is_regular_file(folder / named, error)) known = add_with_includes(key, folder / named, seen) && known;
+    }
+  }
+  return known;
+}
+
+/// Of code that NVRTC compiles, which does not list what it reads: the library's headers and those of the model. Empty:
+/// they cannot be told.
+std::string device_key(const std::string& unit, const fs::path& model) {
+  Key key;
+  key.add(unit);
   std::set<fs::path> seen;
-  hash_file(*state, model, seen);
-  std::vector<fs::path> headers;
+  if (!add_with_includes(key, model, seen)) return "";
+  std::set<fs::path> headers;
   const fs::path root = header_root();
   for (const fs::path& folder : {root / "kernels", root / "include" / "manyfold", root / "manyfold"}) {
     if (!fs::is_directory(folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() == ".hpp") headers.push_back(entry.path());
+      if (entry.path().extension() == ".hpp") headers.insert(entry.path());
     }
   }
-  std::sort(headers.begin(), headers.end());
-  for (const fs::path& header : headers) hash_file(*state, header, seen);
-  const XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  for (const fs::path& header : headers) key.add(read_file(header));
+  return key.text();
 }
+
+/// Hands signals that end this process to a compiler and all that it started, and keeps them until `raise_again`.
+class CompilerSignals {
+ public:
+  CompilerSignals() {
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+      sigaction(signals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler == SIG_IGN) continue;
+      struct sigaction action {};
+      action.sa_handler = [](int signal) {
+        caught_ = signal;
+        if (const pid_t group = group_; group > 0) kill(-group, SIGTERM);
+      };
+      sigaction(signals[i], &action, nullptr);
+    }
+  }
+  CompilerSignals(const CompilerSignals&) = delete;
+  CompilerSignals& operator=(const CompilerSignals&) = delete;
+  ~CompilerSignals() { restore(); }
+
+  /// `group`: the compiler's; 0: it has ended.
+  void watch(pid_t group) {
+    group_ = group;
+    if (caught_ != 0 && group > 0) kill(-group, SIGTERM);
+  }
+  bool caught() const { return caught_ != 0; }
+  void raise_again() {
+    restore();
+    raise(caught_.exchange(0));
+  }
+
+ private:
+  static constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
+
+  void restore() {
+    for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
+  }
+
+  static inline std::atomic<pid_t> group_ = 0;
+  static inline std::atomic<int> caught_ = 0;
+  std::array<struct sigaction, 3> before_{};
+};
 
 struct CompilerResult {
   int status = 0;
   std::string output;
 };
 
-CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs::path& log) {
+/// Works in `folder`, which goes away if a signal ends this process.
+CompilerResult run_compiler(const std::vector<std::string>& arguments, TemporaryFolder& folder) {
+  const fs::path log = folder.path() / "log";
   std::vector<char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
   posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   // In the language that `model_errors` reads.
   std::string language = "LC_ALL=C";
   std::vector<char*> variables = {language.data()};
@@ -208,18 +315,74 @@ CompilerResult run_compiler(const std::vector<std::string>& arguments, const fs:
     if (!std::string_view(*variable).starts_with("LC_ALL=")) variables.push_back(*variable);
   }
   variables.push_back(nullptr);
+  static std::mutex one_at_a_time;  // signals are the whole process's
+  const std::lock_guard lock(one_at_a_time);
+  CompilerSignals signals;
   pid_t child = 0;
-  const int error = posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), variables.data());
+  const int error = posix_spawnp(&child, pointers[0], &actions, &attributes, pointers.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  int status = 0;
+  if (error == 0) {
+    signals.watch(child);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    signals.watch(0);
+  }
+  if (signals.caught()) {
+    folder.remove();
+    signals.raise_again();
+    throw std::runtime_error("interrupted while a kernel was compiled");
+  }
   if (error != 0) {
     throw UsageError(
         fmt::format("cannot start the compiler '{}': {}", arguments[0], std::generic_category().message(error)));
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  return {status, file_content(log).value_or("")};
+}
+
+/// What the compiler says that it read, from its rule for make: blanks and some others are escaped.
+std::vector<fs::path> files_of_rule(const std::string& rule) {
+  std::vector<fs::path> files;
+  std::string name;
+  const std::size_t begin = rule.find(':') + 1;
+  for (std::size_t i = begin; begin > 0 && i <= rule.size(); ++i) {
+    const char c = i < rule.size() ? rule[i] : '\n';
+    if (c == '\\' && i + 1 < rule.size() && std::string_view(" \t#\n").find(rule[i + 1]) != std::string_view::npos) {
+      if (rule[++i] != '\n') name += rule[i];
+    } else if (c == '$' && i + 1 < rule.size() && rule[i + 1] == '$') {
+      name += rule[++i];
+    } else if (c != ' ' && c != '\n') {
+      name += c;
+    } else if (!name.empty()) {
+      files.emplace_back(std::exchange(name, ""));
+    }
   }
-  std::ifstream stream(log);
-  return {status, {std::istreambuf_iterator<char>(stream), {}}};
+  return files;
+}
+
+/// The files in the compiler's rule, but for what is in the kernel's key. Nothing, and a note: one of them changed
+/// since `start`, so that nobody knows what the compiler saw.
+std::optional<std::vector<CacheDependency>> dependencies(const fs::path& rule, const fs::path& unit,
+                                                         const fs::path& model, const std::timespec& start,
+                                                         const KernelCache::Note& note) {
+  std::vector<CacheDependency> result;
+  for (const fs::path& file : files_of_rule(file_content(rule).value_or(""))) {
+    if (file == unit) continue;
+    struct stat status {};
+    const auto content = file_content(file);
+    const bool there = content && stat(file.c_str(), &status) == 0;
+    if (!there || std::pair(status.st_mtim.tv_sec, status.st_mtim.tv_nsec) >= std::pair(start.tv_sec, start.tv_nsec)) {
+      if (note) {
+        note(fmt::format("note: this kernel is not kept: '{}' {}", file.string(),
+                         there ? "was written after its compilation began" : "cannot be read"));
+      }
+      return std::nullopt;
+    }
+    if (file != model) result.push_back({fs::absolute(file), checksum(*content)});
+  }
+  if (result.empty()) return std::nullopt;  // compilers that do not say what they read
+  return result;
 }
 
 std::optional<LoadedKernel> open_library(const fs::path& path, const std::string& origin) {
@@ -282,56 +445,73 @@ KernelUnit kernel_unit(const KernelRequest& request, const ModelSource& source, 
   return {unit(source.file.string()), unit("")};
 }
 
+/// File names have at most 255 bytes.
+std::string short_stem(const ModelSource& source) {
+  return source.file.stem().string().substr(0, 100);
+}
+
 /// The compiler to use.
 fs::path needed_compiler() {
   const fs::path compiler = kernel_compiler();
-  if (compiler.empty()) {
-    throw UsageError(
-        "no C++ compiler found to compile the kernel with: install g++, or name one with the environment variable CXX");
-  }
-  return compiler;
+  if (!compiler.empty()) return compiler;
+  const std::string chosen = environment("CXX");
+  throw UsageError(
+      chosen.empty()
+          ? "no C++ compiler found to compile the kernel with: install g++, or name one with the environment "
+            "variable CXX"
+          : fmt::format("the environment variable CXX is '{}', but must name a program, without options: "
+                        "there is none of this name",
+                        chosen));
 }
 
-/// Compiles the text to a library in the cache, under a name that begins with `stem` and is this process's own.
-fs::path compile(const std::string& text, const std::string& stem, const std::string& flags, const fs::path& compiler,
-                 const ModelSource& source, const std::string& model) {
-  const fs::path cache = kernel_cache();
-  std::error_code error;
-  fs::create_directories(cache, error);
-  if (error) throw UsageError(fmt::format("cannot create the kernel cache '{}': {}", cache.string(), error.message()));
-  const std::string own = fmt::format("{}.{}", stem, getpid());
-  const fs::path unit_file = cache / (own + ".cpp");
-  const fs::path object = cache / (own + ".so");
-  const fs::path log = cache / (own + ".log");
-  std::ofstream(unit_file) << text;
+/// What compiling a unit makes, in a temporary folder.
+struct CompiledUnit {
+  TemporaryFolder folder;
+  fs::path unit = folder.path() / "kernel.cpp";
+  fs::path object = folder.path() / "kernel.so";
+  fs::path rule = folder.path() / "kernel.d";  ///< for make: what the compiler read
+};
+
+/// Compiles `text`, which includes `model` from `source`, to a library.
+void compile(const std::string& text, const std::string& flags, const fs::path& compiler, const ModelSource& source,
+             const std::string& model, const CompiledUnit& unit) {
+  std::ofstream stream(unit.unit);
+  stream << text;
+  stream.close();
   std::vector<std::string> arguments = {compiler.string()};
   for (const std::string& flag : words(flags)) arguments.push_back(flag);
   const fs::path root = header_root();
-  for (const std::string& argument : {std::string("-shared"), std::string("-fPIC"), std::string("-fvisibility=hidden"),
-                                      "-I" + (root / "include").string(), "-I" + root.string(), std::string("-o"),
-                                      object.string(), unit_file.string(), std::string("-lmvec"), std::string("-lm")}) {
+  for (const std::string& argument :
+       {std::string("-shared"), std::string("-fPIC"), std::string("-fvisibility=hidden"), std::string("-MD"),
+        std::string("-MT"), std::string("kernel"), std::string("-MF"), unit.rule.string(),
+        "-I" + (root / "include").string(), "-I" + root.string(), std::string("-o"), unit.object.string(),
+        unit.unit.string(), std::string("-lmvec"), std::string("-lm")}) {
     arguments.push_back(argument);
   }
-  const CompilerResult result = run_compiler(arguments, log);
-  fs::remove(unit_file, error);
-  fs::remove(log, error);
-  if (result.status != 0) {
-    fs::remove(object, error);
-    throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
-                                 model_errors(result.output, source.file), model));
+  const CompilerResult result = stream ? run_compiler(arguments, unit.folder) : CompilerResult{1, ""};
+  if (result.status == 0) return;
+  constexpr std::uintmax_t next_to_nothing = 1 << 18;
+  std::error_code error;
+  const auto space = fs::space(unit.folder.path(), error);
+  if (!stream || (!error && space.available < next_to_nothing)) {
+    throw UsageError(
+        fmt::format("no kernel can be compiled in the temporary folder '{}': no space is left there; the environment "
+                    "variable TMPDIR names another",
+                    unit.folder.path().parent_path().string()));
   }
-  return object;
+  throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
+                               model_errors(result.output, source.file), model));
 }
 
-/// What "auto" stands for is known of built-in models, and of others once one of their kernels has been loaded: a file
-/// beside the kernels keeps it.
-class AutomaticMethodsFile {
+/// What "auto" stands for is known of built-in models, and of others once one of their kernels has been loaded: an
+/// entry beside the kernels keeps it.
+class AutomaticMethodsEntry {
  public:
-  AutomaticMethodsFile(const KernelRequest& request, const ModelSource& source)
-      : builtin_(source.builtin), model_(request.model), mixed_(request.precision == "mixed") {
+  AutomaticMethodsEntry(const KernelRequest& request, const ModelSource& source, const KernelCache& cache)
+      : builtin_(source.builtin), model_(request.model), mixed_(request.precision == "mixed"), cache_(cache) {
     if (builtin_) return;
-    const std::string key = cache_key(kernel_unit(request, source, "", request.precision).content, source.file, "", "");
-    path_ = kernel_cache() / fmt::format("{}-auto-{}.txt", source.file.stem().string(), key);
+    name_ = fmt::format("{}-auto-{}", short_stem(source),
+                        cache_key(kernel_unit(request, source, "", request.precision).content, source.file, "", ""));
   }
 
   std::optional<AutomaticMethods> read() const {
@@ -339,20 +519,21 @@ class AutomaticMethodsFile {
       const auto& models = builtin_models();
       return of(*std::find_if(models.begin(), models.end(), [&](const auto& model) { return model.name == model_; }));
     }
-    std::ifstream stream(path_);
+    const auto entry = cache_.find(name_);
+    if (!entry) return std::nullopt;
+    std::ifstream stream(cache_.path(*entry));
     AutomaticMethods names;
     if (!(stream >> names.loose >> names.medium >> names.tight)) return std::nullopt;
     return names;
   }
 
-  /// Without it the next "auto" compiles again, which is all that a failure to write costs.
-  void write(const ModelDescription& model) const {
-    std::error_code error;
-    if (builtin_ || fs::exists(path_, error)) return;
-    const fs::path own = fmt::format("{}.{}", path_.string(), getpid());
+  /// `kernel`: what was compiled for the model. Without the entry the next "auto" compiles again, which is all that a
+  /// failure to write costs.
+  void write(const ModelDescription& model, const CacheEntry& kernel) const {
+    if (builtin_ || cache_.find(name_)) return;
     const AutomaticMethods& names = of(model);
-    std::ofstream(own) << fmt::format("{}\n{}\n{}\n", names.loose, names.medium, names.tight);
-    fs::rename(own, path_, error);
+    const auto content = cache_.put(fmt::format("{}\n{}\n{}\n", names.loose, names.medium, names.tight), ".txt");
+    if (content) cache_.keep({name_, {kernel.label.model, "auto", "its methods"}, *content, kernel.dependencies});
   }
 
  private:
@@ -363,15 +544,36 @@ class AutomaticMethodsFile {
   bool builtin_;
   std::string model_;
   bool mixed_;
-  fs::path path_;
+  const KernelCache& cache_;
+  std::string name_;
 };
+
+/// Keeps what is compiled of `source` under `key`.
+void keep_in_cache(DeviceSource& source, const CacheLabel& label, const std::string& key) {
+  if (key.empty()) return;
+  const auto name = [key, stem = source.stem](const std::string& target) {
+    return fmt::format("{}-{}-{}", stem, target, key);
+  };
+  source.find = [name, note = source.announce](const std::string& target) -> std::optional<std::string> {
+    const KernelCache cache(kernel_cache(), note);
+    const auto entry = cache.find(name(target));
+    return entry ? file_content(cache.path(*entry)) : std::nullopt;
+  };
+  source.keep = [name, label, note = source.announce](const std::string& target, const std::string& code) {
+    const KernelCache cache(kernel_cache(), note);
+    if (const auto content = cache.put(code, ".device")) {
+      cache.keep({name(target), {label.model, label.method, fmt::format("{} {}", label.target, target)}, *content, {}});
+    }
+  };
+}
 
 }  // namespace
 
 DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape,
                            const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  const KernelMethod method = find_method(request, AutomaticMethodsFile(request, source).read());
+  const KernelCache cache(kernel_cache(), announce);
+  const KernelMethod method = find_method(request, AutomaticMethodsEntry(request, source, cache).read());
   DeviceSource result;
   result.tier = shape.tier;
   const int block = shape.block > 0 ? shape.block : most_threads_of_block;
@@ -384,11 +586,10 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
                         fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name,
                                     request.precision, block, shape.block > 0, shape.tile));
   result.text = unit.text;
-  result.stem = fmt::format("{}-{}-{}", source.file.stem().string(), method.name, request.precision);
-  result.key = cache_key(unit.content, source.file, "", "");
+  result.stem = fmt::format("{}-{}-{}", short_stem(source), method.name, request.precision);
   result.include_paths = {header_root() / "include", header_root()};
-  result.cache = kernel_cache();
   result.announce = announce;
+  keep_in_cache(result, {request.model, method.name, request.precision}, device_key(unit.content, source.file));
   return result;
 }
 
@@ -397,11 +598,10 @@ DeviceSource sampling_source(const std::function<void(const std::string&)>& anno
   DeviceSource result;
   result.text = fmt::format("#include \"{}\"\n", header.string());
   result.stem = "sampling";
-  result.key = cache_key(result.text, header, "", "");
   result.include_paths = {header_root() / "include", header_root()};
-  result.cache = kernel_cache();
   result.announce = announce;
   result.contracted = false;
+  keep_in_cache(result, {"", "sampling", "float64"}, device_key(result.text, header));
   return result;
 }
 
@@ -433,7 +633,9 @@ fs::path kernel_cache() {
   const std::string xdg = environment("XDG_CACHE_HOME");
   if (!xdg.empty()) return fs::path(xdg) / "manyfold";
   const std::string home = environment("HOME");
-  return home.empty() ? fs::temp_directory_path() / "manyfold-cache" : fs::path(home) / ".cache" / "manyfold";
+  if (!home.empty()) return fs::path(home) / ".cache" / "manyfold";
+  std::error_code ignored;
+  return fs::temp_directory_path(ignored) / fmt::format("manyfold-cache-{}", geteuid());
 }
 
 fs::path kernel_compiler() {
@@ -456,8 +658,11 @@ fs::path kernel_compiler() {
 }
 
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
+  std::timespec before_all_files{};
+  std::timespec_get(&before_all_files, TIME_UTC);
   const ModelSource source = find_model(request.model);
-  const AutomaticMethodsFile automatic(request, source);
+  const KernelCache cache(kernel_cache(), announce);
+  const AutomaticMethodsEntry automatic(request, source, cache);
   const KernelMethod method = find_method(request, automatic.read());
   const std::string instruction_set =
       request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
@@ -492,9 +697,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const KernelUnit unit =
       kernel_unit(request, source, "kernels/kernel.hpp", fmt::format("MANYFOLD_KERNEL({})", method.template_name));
   const fs::path compiler = needed_compiler();
-  const fs::path cache = kernel_cache();
-  const auto stem_of = [&](const KernelMethod& of, const KernelUnit& unit_of) {
-    return fmt::format("{}-{}-{}-{}-{}", source.file.stem().string(), of.name, request.precision, instruction_set,
+  const auto name_of = [&](const KernelMethod& of, const KernelUnit& unit_of) {
+    return fmt::format("{}-{}-{}-{}-{}", short_stem(source), of.name, request.precision, instruction_set,
                        cache_key(unit_of.content, source.file, flags, compiler));
   };
   const auto checked = [&](const LoadedKernel& loaded) {
@@ -506,40 +710,47 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     check_method(loaded.model, loaded.kernel->method);
     return loaded;
   };
-  const std::string stem = stem_of(method, unit);
-  if (auto loaded = open_library(cache / (stem + ".so"), "cache")) {
-    automatic.write(loaded->model);
-    return checked(*loaded);
+  const std::string name = name_of(method, unit);
+  if (const auto entry = cache.find(name)) {
+    if (auto loaded = open_library(cache.path(*entry), "cache")) {
+      automatic.write(loaded->model, *entry);
+      return checked(*loaded);
+    }
   }
 
-  std::error_code error;
   if (announce) {
     announce(fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
                          request.projection ? " and projection" : "", request.precision, instruction_set));
   }
   const auto start = std::chrono::steady_clock::now();
-  // Under a name of this process, then renamed: two runs may compile the same kernel at once.
-  const fs::path object = compile(unit.text, stem, flags, compiler, source, request.model);
-  auto loaded = open_library(object, "compiled");
+  const CompiledUnit compiled;
+  compile(unit.text, flags, compiler, source, request.model, compiled);
+  const std::string library = read_file(compiled.object);
+  const auto content = cache.put(library, ".so");
+  const fs::path file = content ? cache.path({"", {}, *content, {}}) : compiled.object;
+  auto loaded = open_library(file, "compiled");
+  // From a file system whose programs must not be executed, for instance.
+  if (!loaded && content) loaded = open_library(compiled.object, "compiled");
   if (!loaded) {
     const char* reason = dlerror();
-    const std::string message = reason != nullptr ? reason : "it does not fit this version";
-    fs::remove(object, error);
-    throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", object.string(), message));
+    throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", file.string(),
+                                         reason != nullptr ? reason : "it does not fit this version"));
   }
-  // What "auto" stood for until now is known from here on: it is kept as the method that it is.
-  std::string final_stem = stem;
-  if (request.method == "auto" && method.name != loaded->kernel->method) {
-    KernelRequest concrete = request;
-    concrete.method = loaded->kernel->method;
-    const KernelMethod found = find_method(concrete, std::nullopt);
-    final_stem = stem_of(found, kernel_unit(concrete, source, "kernels/kernel.hpp",
-                                            fmt::format("MANYFOLD_KERNEL({})", found.template_name)));
+  const auto read = dependencies(compiled.rule, compiled.unit, source.file, before_all_files, announce);
+  if (content && read) {
+    // What "auto" stood for until now is known from here on: it is kept as the method that it is.
+    CacheEntry entry{name, {request.model, loaded->kernel->method, ""}, *content, *read};
+    entry.label.target = fmt::format("{} {}", request.precision, instruction_set);
+    if (request.method == "auto" && method.name != loaded->kernel->method) {
+      KernelRequest concrete = request;
+      concrete.method = loaded->kernel->method;
+      const KernelMethod found = find_method(concrete, std::nullopt);
+      entry.name = name_of(found, kernel_unit(concrete, source, "kernels/kernel.hpp",
+                                              fmt::format("MANYFOLD_KERNEL({})", found.template_name)));
+    }
+    cache.keep(entry);
+    automatic.write(loaded->model, entry);
   }
-  fs::rename(object, cache / (final_stem + ".so"), error);
-  if (error)
-    throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", cache.string(), error.message()));
-  automatic.write(loaded->model);
   loaded->compile_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return checked(*loaded);
 }
@@ -550,13 +761,10 @@ InspectedModel inspect_model(const std::string& model) {
   request.model = model;
   const KernelUnit unit = kernel_unit(request, source, "kernels/inspection.hpp", "MANYFOLD_INSPECTION");
   const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
-  const fs::path object =
-      compile(unit.text, source.file.stem().string() + "-inspection", flags, needed_compiler(), source, model);
-  void* library = dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const char* reason = library == nullptr ? dlerror() : nullptr;
-  std::error_code error;
-  fs::remove(object, error);
-  if (library == nullptr) throw std::runtime_error(fmt::format("the inspection cannot be loaded: {}", reason));
+  const CompiledUnit compiled;
+  compile(unit.text, flags, needed_compiler(), source, model, compiled);
+  void* library = dlopen(compiled.object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(fmt::format("the inspection cannot be loaded: {}", dlerror()));
   InspectedModel result;
   result.file = source.file;
   const auto inspect =

@@ -73,7 +73,8 @@ std::string default_instruction_set();
 /// Root of the headers (`manyfold/`, `kernels/`, `problems/` are found from it).
 std::filesystem::path header_root();
 
-/// Where compiled kernels are kept: MANYFOLD_CACHE, else XDG_CACHE_HOME/manyfold, else ~/.cache/manyfold.
+/// Where compiled kernels are kept: MANYFOLD_CACHE, else XDG_CACHE_HOME/manyfold, else ~/.cache/manyfold, else a folder
+/// of the user below the temporary one. A `KernelCache` uses it only if it is private.
 std::filesystem::path kernel_cache();
 
 /// The compiler that kernels are compiled with: the environment variable CXX, else that of the build if it is still

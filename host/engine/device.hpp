@@ -52,12 +52,13 @@ struct DeviceShape {
 struct DeviceSource {
   std::string text;
   Tier tier = Tier::fused;
-  std::string stem;                                  ///< model and method, for file names
-  std::string key;                                   ///< hash of all that the text includes
+  std::string stem;                                  ///< model and method, in words
   std::vector<std::filesystem::path> include_paths;  ///< of the library's headers
-  std::filesystem::path cache;                       ///< where compiled kernels are kept
   std::function<void(const std::string&)> announce;  ///< called with one line before a compilation; may be empty
-  bool contracted = true;                            ///< products and sums may be rounded once
+  /// Compiled code from run to run, by what it was compiled for and with; may be empty.
+  std::function<std::optional<std::string>(const std::string& target)> find;
+  std::function<void(const std::string& target, const std::string& code)> keep;
+  bool contracted = true;  ///< products and sums may be rounded once
 };
 
 /// Compiled code for one architecture.

@@ -9,6 +9,10 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 #include <thread>
 
 namespace manyfold {
@@ -285,15 +289,28 @@ struct Worker : DeviceFeed {
                                  options.max_step,
                                  run.fixed_step,
                                  {places.data(), static_cast<int>(run.saved.size())}};
-    if (run.device == nullptr) {
-      run.kernel->run(settings, feed, utilisation);
-      return;
-    }
     try {
-      run.device->integrate(number, settings, *this, utilisation);
+      if (run.device != nullptr) {
+        run.device->integrate(number, settings, *this, utilisation);
+      } else {
+        integrate_on_processor(settings, feed);
+      }
     } catch (...) {
       failure = std::current_exception();
       queue.stop();
+    }
+  }
+
+  /// Models are users' code.
+  void integrate_on_processor(const KernelOptions& settings, KernelFeed& feed) {
+    try {
+      run.kernel->run(settings, feed, utilisation);
+    } catch (const std::bad_alloc&) {
+      throw std::runtime_error("no memory is left for the integration: take fewer threads");
+    } catch (const std::exception& error) {
+      throw std::runtime_error(std::string("the model threw an exception: ") + error.what());
+    } catch (...) {
+      throw std::runtime_error("the model threw an exception");
     }
   }
 
@@ -347,22 +364,33 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   std::deque<Worker> workers;
   for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, i);
   std::exception_ptr write_failure;
+  std::exception_ptr start_failure;
   {
     std::vector<std::jthread> threads;
-    for (Worker& worker : workers) {
-      threads.emplace_back([&queue, &worker] {
-        worker.integrate();
-        queue.worker_left();
+    try {
+      threads.emplace_back([&] {
+        try {
+          queue.write_all(sink, summary);
+        } catch (...) {
+          write_failure = std::current_exception();
+          queue.stop();
+        }
       });
-    }
-    threads.emplace_back([&] {
-      try {
-        queue.write_all(sink, summary);
-      } catch (...) {
-        write_failure = std::current_exception();
-        queue.stop();
+      for (Worker& worker : workers) {
+        threads.emplace_back([&queue, &worker] {
+          worker.integrate();
+          queue.worker_left();
+        });
       }
-    });
+    } catch (const std::system_error& error) {
+      start_failure = std::make_exception_ptr(
+          std::runtime_error("only " + std::to_string(threads.size()) + " of " + std::to_string(summary.threads + 1) +
+                             " threads can be started: " + error.code().message() + "; take fewer threads"));
+      queue.stop();
+      for (std::size_t started = std::max<std::size_t>(threads.size(), 1) - 1; started < workers.size(); ++started) {
+        queue.worker_left();
+      }
+    }
     const auto report = [&] {
       Progress progress = queue.progress();
       progress.instances = run.instances;
@@ -374,6 +402,7 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
     }
     if (run.progress) report();
   }
+  if (start_failure) std::rethrow_exception(start_failure);
   if (write_failure) std::rethrow_exception(write_failure);
   Utilisation total;
   for (const Worker& worker : workers) {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netcdf.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,11 +67,6 @@ constexpr CounterColumn counter_columns[] = {
     {"stat_events", &Counters::events, "located events"},
 };
 
-std::filesystem::path with_suffix(std::filesystem::path path, std::string_view suffix) {
-  path += suffix;
-  return path;
-}
-
 // As CF-1.8 wants the words of flag_meanings.
 std::string one_word(const std::string& name) {
   std::string word;
@@ -85,34 +81,30 @@ std::string one_word(const std::string& name) {
   return word;
 }
 
-// Asks the operating system first: its reason is better than netCDF's.
-void require_writable(const std::filesystem::path& path, const std::filesystem::path& partial) {
-  if (path.empty()) throw UsageError("the output file's name is empty");
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw UsageError(fmt::format("output file {} is a directory, but must be a file", path.string()));
+/// Why netCDF would refuse a name or change it; empty: it would not.
+std::string_view name_problem(const std::string& name) {
+  if (name.empty()) return "it is empty";
+  if (name.front() == ' ' || name.back() == ' ') return "it begins or ends with a blank";
+  if (name.find('/') != std::string::npos) return "it has a '/'";
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    return "it has a control character";
   }
-  const int descriptor = ::open(partial.c_str(), O_CREAT | O_WRONLY, 0666);
-  if (descriptor < 0) {
-    throw UsageError(
-        fmt::format("output file {} cannot be written: {}: {}", path.string(), partial.string(), std::strerror(errno)));
-  }
-  ::close(descriptor);
+  if (name.size() > NC_MAX_NAME) return "it is too long";
+  return "";
 }
 
 }  // namespace
 
 class ResultFile::Writer {
  public:
-  explicit Writer(ResultFileSettings settings)
+  Writer(ResultFileSettings settings, OutputFile output)
       : settings_(std::move(settings)),
-        partial_(with_suffix(settings_.path, ".partial")),
+        output_(std::move(output)),
         times_(static_cast<std::size_t>(settings_.times.count())),
         saved_(settings_.saved.size()) {
     check_settings();
-    require_writable(settings_.path, partial_);
     try {
-      check(nc_create(partial_.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
+      check(nc_create(output_.create().c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
       open_ = true;
       define();
       prepare_statistics();
@@ -120,8 +112,6 @@ class ResultFile::Writer {
       check(nc_sync(file_), "written");
     } catch (...) {
       close_quietly();
-      std::error_code ignored;
-      std::filesystem::remove(partial_, ignored);
       throw;
     }
   }
@@ -141,7 +131,8 @@ class ResultFile::Writer {
       if (!settings_.model.events.empty()) write_events(chunk);
       if (statistics_) statistics_->add(chunk.values);
       if (spill_) spill_->add(chunk.values);
-      finished_ += chunk.count;
+      finished_ += std::count_if(chunk.outcomes.begin(), chunk.outcomes.end(),
+                                 [](const InstanceOutcome& outcome) { return outcome.status != Status::cancelled; });
       sync_now_and_then();
     } catch (...) {
       failed_ = true;
@@ -177,7 +168,7 @@ class ResultFile::Writer {
 
   void finish(bool interrupted) {
     if (failed_ || !open_) {
-      throw std::runtime_error(fmt::format("{}: cannot be finished: an earlier write failed", partial_.string()));
+      throw std::runtime_error(fmt::format("{}: cannot be finished: an earlier write failed", output_.path().string()));
     }
     failed_ = true;  // until everything below has succeeded
     write_statistics();
@@ -190,12 +181,7 @@ class ResultFile::Writer {
     open_ = false;
     check(nc_close(file_), "closed");
     spill_.reset();
-    std::error_code error;
-    std::filesystem::rename(partial_, settings_.path, error);
-    if (error) {
-      throw std::runtime_error(
-          fmt::format("{}: cannot be renamed to {}: {}", partial_.string(), settings_.path.string(), error.message()));
-    }
+    output_.commit();
     failed_ = false;
   }
 
@@ -224,7 +210,7 @@ class ResultFile::Writer {
 
   void check_chunk(const Chunk& chunk) const {
     if (failed_ || !open_) {
-      throw std::runtime_error(fmt::format("{}: cannot be written: an earlier write failed", partial_.string()));
+      throw std::runtime_error(fmt::format("{}: cannot be written: an earlier write failed", output_.path().string()));
     }
     if (chunk.first < 0 || chunk.count < 0 || chunk.first > settings_.instances - chunk.count) {
       throw UsageError(fmt::format("a chunk has instances {} to {}, but the ensemble has {}", chunk.first,
@@ -263,11 +249,17 @@ class ResultFile::Writer {
     if (error == NC_NOERR) return;
     std::string reason = nc_strerror(error);
     // HDF5 keeps the operating system's reason to itself.
-    std::error_code ignored;
-    const auto space = std::filesystem::space(partial_, ignored);
     constexpr std::uintmax_t next_to_nothing = 1 << 18;
-    if (!ignored && space.available < next_to_nothing) reason = "no space left on device (" + reason + ")";
-    throw std::runtime_error(fmt::format("{}: cannot be {}: {}", partial_.string(), what, reason));
+    std::error_code failure;
+    const auto space = std::filesystem::space(std::filesystem::absolute(output_.path()).parent_path(), failure);
+    if (!failure && space.available < next_to_nothing) reason = "no space left on device (" + reason + ")";
+    const auto size = std::filesystem::file_size(output_.partial(), failure);
+    rlimit limit{};
+    if (!failure && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        size + next_to_nothing >= limit.rlim_cur) {
+      reason = fmt::format("the limit of file sizes, {} bytes (ulimit -f), is reached ({})", limit.rlim_cur, reason);
+    }
+    throw std::runtime_error(fmt::format("{}: cannot be {}: {}", output_.path().string(), what, reason));
   }
 
   void close_quietly() {
@@ -282,13 +274,15 @@ class ResultFile::Writer {
   // Defines a variable over `dimensions`, compressed when it has an instance dimension.
   int define_variable(const std::string& name, nc_type type, const std::vector<int>& dimensions,
                       const std::string& units, const std::string& long_name) const {
+    const auto refuse = [&](std::string_view reason) {
+      throw UsageError(fmt::format("output file {}: \"{}\" cannot be the name of a variable: {}",
+                                   output_.path().string(), name, reason));
+    };
+    if (const std::string_view problem = name_problem(name); !problem.empty()) refuse(problem);
     int id = -1;
     const int error =
         nc_def_var(file_, name.c_str(), type, static_cast<int>(dimensions.size()), dimensions.data(), &id);
-    if (error == NC_ENAMEINUSE || error == NC_EBADNAME) {
-      throw UsageError(fmt::format("output file {}: \"{}\" cannot be the name of a variable: {}",
-                                   settings_.path.string(), name, nc_strerror(error)));
-    }
+    if (error == NC_ENAMEINUSE || error == NC_EBADNAME) refuse(nc_strerror(error));
     check(error, "defined");
     if (!units.empty()) put_text(id, "units", units);
     if (!long_name.empty()) put_text(id, "long_name", long_name);
@@ -565,7 +559,7 @@ class ResultFile::Writer {
   void prepare_statistics() {
     if (settings_.statistics.empty()) return;
     statistics_.emplace(times_ * saved_);
-    if (!probabilities_.empty()) spill_.emplace(settings_.path, times_ * saved_, settings_.instances);
+    if (!probabilities_.empty()) spill_.emplace(output_.path(), times_ * saved_, settings_.instances);
   }
 
   void write_what_is_known() {
@@ -802,7 +796,7 @@ class ResultFile::Writer {
   }
 
   ResultFileSettings settings_;
-  std::filesystem::path partial_;
+  OutputFile output_;
   std::size_t times_;
   std::size_t saved_;
   int file_ = -1;
@@ -859,7 +853,22 @@ class ResultFile::Writer {
   std::vector<double> rows_;
 };
 
-ResultFile::ResultFile(ResultFileSettings settings) : writer_(std::make_unique<Writer>(std::move(settings))) {}
+std::uintmax_t largest_size(const ResultFileSettings& settings) {
+  const double solution = 8.0 * settings.times.count() * static_cast<double>(settings.saved.size());
+  const bool scratch =
+      std::any_of(settings.statistics.begin(), settings.statistics.end(),
+                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; });
+  const bool own_times = !settings.times.absolute() && (settings.sampled_times[0] || settings.sampled_times[1]);
+  double per_instance = 8.0 * static_cast<double>(std::size(counter_columns) + settings.sampled_parameters.size() +
+                                                  settings.sampled_initial.size() + 2);
+  if (settings.trajectories) per_instance += solution;
+  if (scratch) per_instance += solution;
+  if (own_times) per_instance += 8.0 * settings.times.count();
+  return static_cast<std::uintmax_t>(std::min(per_instance * static_cast<double>(settings.instances), 1e18));
+}
+
+ResultFile::ResultFile(ResultFileSettings settings, OutputFile output)
+    : writer_(std::make_unique<Writer>(std::move(settings), std::move(output))) {}
 
 ResultFile::~ResultFile() = default;
 

@@ -2,7 +2,6 @@
 // The result file of a sweep: netCDF-4, one dimension `instance`, one `time`.
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include <manyfold/result.hpp>
 
 #include "host/engine/verification.hpp"
+#include "host/io/output_file.hpp"
 #include "host/io/output_times.hpp"
 #include "host/io/statistics.hpp"
 
@@ -27,7 +27,6 @@ struct VerificationPlan {
 };
 
 struct ResultFileSettings {
-  std::filesystem::path path;  ///< the final name; written as `<path>.partial` until finished
   ModelDescription model;
   std::int64_t instances = 0;
   std::vector<int> saved;  ///< indices of the saved variables, as in Chunk::values
@@ -49,15 +48,18 @@ struct ResultFileSettings {
   std::optional<VerificationPlan> verification;
 };
 
+/// Bytes on disk, without events: what they would be if nothing could be compressed.
+std::uintmax_t largest_size(const ResultFileSettings& settings);
+
 /// Writes chunks to disk with memory that does not grow with the number of instances (quantiles: one column at a time).
 /// Equal steps of sampled time spans make `time(instance, time)`, else it is `time(time)`. Instances never written have
 /// status `cancelled`, NaN values and netCDF's default fill value in the counters.
-/// A write that fails throws std::runtime_error with file and reason and leaves `<path>.partial`, never `path`. Without
-/// a call of `finish` the destructor closes and leaves `<path>.partial`.
+/// A write that fails throws std::runtime_error with file and reason. Without a call of `finish` that succeeds the file
+/// does not come into being.
 class ResultFile : public ResultSink {
  public:
-  /// Creates `<path>.partial`. Throws UsageError when that cannot be done or `path` is a directory.
-  explicit ResultFile(ResultFileSettings settings);
+  /// Throws UsageError for names that netCDF does not take as they are, and where nothing can be created.
+  ResultFile(ResultFileSettings settings, OutputFile output);
   ~ResultFile() override;
 
   /// Each instance at most once; throws UsageError for arrays of the wrong size and instances outside the ensemble.
@@ -66,8 +68,8 @@ class ResultFile : public ResultSink {
   /// Writes what was found of the instances of `ResultFileSettings::verification`, in their order.
   void write_verification(const Verification& verification);
 
-  /// Writes the statistics, closes, and renames to the final name. `interrupted`: instances never written have status
-  /// `cancelled`, and the attributes `interrupted` and `instances_finished` say so.
+  /// Writes the statistics, closes, and renames to the final name. `interrupted`: instances that were not finished have
+  /// status `cancelled`, and the attributes `interrupted` and `instances_finished` say so.
   void finish(bool interrupted = false);
 
  private:

@@ -680,8 +680,9 @@ std::string read_text(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text;
-  if (file) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  if (!file || std::filesystem::is_directory(path)) {
+  const bool readable = file && !std::filesystem::is_directory(path);
+  if (readable) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  if (!readable) {
     throw UsageError(fmt::format("{}:1:1: error: the sweep file cannot be read: {}", path.string(),
                                  std::strerror(errno != 0 ? errno : EISDIR)));
   }

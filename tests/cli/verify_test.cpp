@@ -225,10 +225,10 @@ file = "cheat.nc"
   nc_close(file);
 
   // On the command line, and with another share; 0 turns it off.
-  const json all = json::parse(call("run cheat.toml --json --verify 1").out);
+  const json all = json::parse(call("run cheat.toml --force --json --verify 1").out);
   EXPECT_GT(all["verification"]["by_verdict"]["verified"], 20);
   EXPECT_GT(all["verification"]["by_verdict"]["inaccurate"], 20);
-  EXPECT_EQ(call("run cheat.toml --verify 0").code, 0);
+  EXPECT_EQ(call("run cheat.toml --force --verify 0").code, 0);
   expect_misuse("run cheat.toml --verify 2", {"--verify 2"});
   std::string wrong = sweep;
   wrong.replace(wrong.find("0.1\n"), 3, "1.5");

@@ -26,7 +26,7 @@ class CudaBackend : public test::EmulatedBackend {
                                           << "\nseed = 3\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, "
                                              "max = 0.06 }\n[output]\nfile = \"out.nc\"\n"
                                           << output;
-    return "run sweep.toml --json";
+    return "run sweep.toml --force --json";
   }
 
   /// A sweep over the bodies that exchange heat; the mode of transfer k is sampled.
@@ -38,7 +38,7 @@ class CudaBackend : public test::EmulatedBackend {
         << solver << "\n[ensemble]\ninstances = " << instances
         << "\nseed = 5\n[parameters]\nk = { distribution = \"uniform\", min = 1, max = 9 "
            "}\n[output]\nfile = \"out.nc\"\ntimes = [0.5, 2.0]\n";
-    return "run sweep.toml --json";
+    return "run sweep.toml --force --json";
   }
   static constexpr const char* exchange = "MANYFOLD_EMULATED_PROBLEM=exchange";
 
@@ -186,7 +186,7 @@ TEST_F(CudaBackend, InstancesOfTheLockstepTierFailAsOnTheProcessor) {
         << solver
         << "[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n"
            "[output]\nfile = \"out.nc\"\ntimes = \"end\"\n";
-    return "run fragile.toml --json";
+    return "run fragile.toml --force --json";
   };
   const char* module = "MANYFOLD_EMULATED_PROBLEM=fragile";
   const std::string lockstep = "backend = \"cuda\"\ntier = \"lockstep\"\n";
@@ -238,7 +238,7 @@ TEST_P(CudaTier, LogsEventsAsTheProcessor) {
         << solver
         << "[ensemble]\ninstances = 300\nseed = 3\n[parameters]\nC = { distribution = "
            "\"uniform\", min = 5e-4, max = 2e-3 }\n[output]\nfile = \"out.nc\"\n";
-    return "run events.toml --json";
+    return "run events.toml --force --json";
   };
   const Outcome cuda = call(sweep("backend = \"cuda\"\ntier = \"" + std::string(GetParam()) + "\"\n"),
                             "MANYFOLD_EMULATED_PROBLEM=rectifier");
@@ -269,7 +269,7 @@ TEST_F(CudaBackend, ParametersAreSampledOnTheDeviceAsOnTheHost) {
         << "\"\n[parameters]\nk1 = { distribution = \"lognormal\", median = 0.04, sigma = 0.2 }\nk2 = " << k2
         << "\n[initial]\ny2 = { distribution = \"uniform\", min = 0, max = 1e-6 }\n[output]\nfile = \"out.nc\"\ntimes "
            "= 4\n";
-    return "run sweep.toml --json";
+    return "run sweep.toml --force --json";
   };
   const std::string normal = "{ distribution = \"normal\", mean = 1e4, sigma = 100 }";
   for (const char* sampler : {"monte_carlo", "latin_hypercube", "sobol"}) {

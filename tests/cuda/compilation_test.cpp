@@ -59,6 +59,7 @@ class Compilation : public testing::Test {
     backend_ = device_backend(reason);
     EXPECT_NE(backend_, nullptr) << reason;
     fs::remove_all(cache_);
+    setenv("MANYFOLD_CACHE", cache_.c_str(), 1);
   }
   ~Compilation() override { fs::remove_all(cache_); }
 
@@ -77,9 +78,7 @@ class Compilation : public testing::Test {
                           Tier tier = Tier::fused) const {
     KernelRequest request{model, method, std::nullopt, "", precision};
     request.projection = projection;
-    DeviceSource source = device_source(request, {tile, 0, tier});
-    source.cache = cache_;
-    return backend_->compile(source, architecture);
+    return backend_->compile(device_source(request, {tile, 0, tier}), architecture);
   }
 
   /// The same for the lockstep tier, which has to be free of warnings; `kernel`: whose usage is returned.
@@ -247,6 +246,41 @@ TEST_F(Compilation, AnArchitectureOfTheFutureGetsPortableCode) {
 TEST_F(Compilation, TheSecondTimeTheCodeComesFromTheCache) {
   EXPECT_FALSE(compile_anew("van_der_pol", "radau5", "sm_90").cached);
   EXPECT_TRUE(compile_anew("van_der_pol", "radau5", "sm_90").cached);
+  int truncated = 0;
+  for (const auto& item : fs::directory_iterator(cache_)) {
+    if (item.path().extension() != ".device") continue;
+    fs::resize_file(item.path(), item.file_size() / 2);
+    ++truncated;
+  }
+  EXPECT_EQ(truncated, 1);
+  EXPECT_FALSE(compile_anew("van_der_pol", "radau5", "sm_90").cached) << "damaged";
+}
+
+TEST_F(Compilation, CodeInTheCacheGoesByTheHeadersOfTheModel) {
+  const fs::path folder = cache_ / "models";
+  fs::create_directories(folder);
+  const auto write =
+      [&](const std::string& include, const std::string& rate) {
+        std::ofstream(folder / "rate.hpp") << "inline constexpr double rate = " << rate << ";\n";
+        std::ofstream(folder / "decay.hpp")
+            << "#include <manyfold/model.hpp>\n"
+            << include
+            << "\nstruct Decay {\n  static constexpr const char* name = \"decay\";\n"
+               "  static constexpr double t_span[] = {0.0, 1.0};\n"
+               "  static constexpr manyfold::Variable variables[] = {{.name = \"y\", .initial = 1.0}};\n"
+               "  static constexpr void rhs(auto, const auto& y, const auto&, auto& f) { f[0] = -rate * y[0]; }\n};\n"
+               "MANYFOLD_MODEL(Decay);\n";
+      };
+  const auto cached = [&] { return compile_anew((folder / "decay.hpp").string(), "rk4", "sm_90").cached; };
+  write("#include \"rate.hpp\"", "1.0");
+  EXPECT_FALSE(cached());
+  EXPECT_TRUE(cached());
+  write("#include \"rate.hpp\"", "2.0");
+  EXPECT_FALSE(cached());
+  // What a macro names is not known.
+  write("#define RATE \"rate.hpp\"\n#include RATE", "2.0");
+  EXPECT_FALSE(cached());
+  EXPECT_FALSE(cached());
 }
 
 TEST_F(Compilation, AModelThatOnlyTheProcessorCanCompileIsShownAtTheUsersLine) {
@@ -372,8 +406,7 @@ TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
 }
 
 TEST_F(Compilation, TheKernelThatSamplesContractsNoProductsAndSums) {
-  DeviceSource source = sampling_source();
-  source.cache = cache_;
+  const DeviceSource source = sampling_source();
   // A device that the compiler does not know gets the text of its portable code.
   const std::string text = backend_->compile(source, "sm_999").binary;
   EXPECT_NE(text.find("manyfold_sample"), std::string::npos);

@@ -21,7 +21,7 @@ class SparseLockstep : public test::EmulatedBackend {
         << "model = \"" << model << "\"\n[solver]\nrtol = 1e-6\natol = 1e-8\nbackend = \"cuda\"\n"
         << solver << "\n[ensemble]\ninstances = " << instances << "\nseed = 5\n[parameters]\n"
         << parameters << "\n[output]\nfile = \"out.nc\"\ntimes = 3\n";
-    return "run sweep.toml --json";
+    return "run sweep.toml --force --json";
   }
   static std::string seesaw() { return std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/seesaw.hpp"; }
 
@@ -88,7 +88,7 @@ TEST_F(SparseLockstep, InstancesWithBadFixedPivotsLeaveTheOthersAlone) {
                                           << "\"\n[solver]\nrtol = 1e-6\natol = 1e-8\nbackend = \"cuda\"\ntier = "
                                              "\"lockstep\"\n[ensemble]\nsampler = \"table\"\ntable = "
                                              "\"cases.csv\"\n[output]\nfile = \"out.nc\"\ntimes = [0.3, 1.0]\n";
-    const Outcome outcome = call("run sweep.toml --json", "MANYFOLD_EMULATED_PROBLEM=seesaw");
+    const Outcome outcome = call("run sweep.toml --force --json", "MANYFOLD_EMULATED_PROBLEM=seesaw");
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return values("out.nc", "y7");
   };

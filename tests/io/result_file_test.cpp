@@ -106,7 +106,6 @@ class ResultFileTest : public ::testing::Test {
 
   ResultFileSettings settings(std::int64_t instances) const {
     ResultFileSettings result;
-    result.path = folder_ / "tank.nc";
     result.model = model();
     result.instances = instances;
     result.saved = {1, 0};
@@ -149,22 +148,28 @@ class ResultFileTest : public ::testing::Test {
     return result;
   }
 
-  std::filesystem::path partial() const { return folder_ / "tank.nc.partial"; }
+  std::filesystem::path path() const { return folder_ / "tank.nc"; }
+  /// Files in the folder.
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& item : std::filesystem::directory_iterator(folder_)) names.push_back(item.path().filename());
+    return names;
+  }
 
   std::filesystem::path folder_;
 };
 
 TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
   const ResultFileSettings wanted = settings(10);
-  ResultFile file(wanted);
-  EXPECT_TRUE(std::filesystem::exists(partial()));
+  ResultFile file(wanted, OutputFile(path(), false));
+  EXPECT_FALSE(std::filesystem::exists(path()));
   file.write(chunk(wanted, 0, 4));
   file.write(chunk(wanted, 4, 6));
-  EXPECT_FALSE(std::filesystem::exists(wanted.path));
+  EXPECT_FALSE(std::filesystem::exists(path()));
   file.finish();
-  EXPECT_FALSE(std::filesystem::exists(partial()));
+  EXPECT_EQ(files(), std::vector<std::string>{"tank.nc"});
 
-  const Reader reader(wanted.path);
+  const Reader reader(path());
   EXPECT_EQ(reader.values("time"), (std::vector<double>{0.0, 2.0, 4.0}));
   EXPECT_EQ(reader.text("units", "time"), "min");
   EXPECT_TRUE(reader.numbers("_FillValue", "time").empty());  // CF: a coordinate has no missing values
@@ -221,10 +226,10 @@ TEST_F(ResultFileTest, SampledSpansGiveEachInstanceItsOwnTimes) {
   ResultFileSettings wanted = settings(4);
   wanted.sampled_times = {false, true};
   wanted.sampled_initial = {0};
-  ResultFile file(wanted);
+  ResultFile file(wanted, OutputFile(path(), false));
   file.write(chunk(wanted, 0, 4));
   file.finish();
-  const Reader reader(wanted.path);
+  const Reader reader(path());
   EXPECT_EQ(reader.dimensions("time"), (std::vector<std::string>{"instance", "time"}));
   EXPECT_EQ(reader.values("time")[3 * 2 + 2], 6.0);
   EXPECT_EQ(reader.values("t_end"), (std::vector<double>{4.0, 5.0, 6.0, 7.0}));
@@ -238,14 +243,14 @@ TEST_F(ResultFileTest, StatisticsAreThoseOfTheValues) {
   for (const char* name : {"mean", "std", "min", "max", "quantile(0.25)", "quantile(0.5)"}) {
     wanted.statistics.push_back(*StatisticRequest::parse(name));
   }
-  ResultFile file(wanted);
+  ResultFile file(wanted, OutputFile(path(), false));
   for (std::int64_t first = 0; first < 100; first += 20) {
     Chunk part = chunk(wanted, first, 20);
     if (first == 0) part.values[1] = std::nan("");  // the level of instance 0 at the first time
     file.write(part);
   }
   file.finish();
-  const Reader reader(wanted.path);
+  const Reader reader(path());
   EXPECT_FALSE(reader.has("level"));
   EXPECT_EQ(reader.dimensions("level_mean"), std::vector<std::string>{"time"});
   EXPECT_EQ(reader.dimensions("level_quantile"), (std::vector<std::string>{"quantile", "time"}));
@@ -274,10 +279,10 @@ TEST_F(ResultFileTest, StatisticsAreThoseOfTheValues) {
 
 TEST_F(ResultFileTest, InterruptedFilesSayWhatIsMissing) {
   const ResultFileSettings wanted = settings(100000);
-  ResultFile file(wanted);
+  ResultFile file(wanted, OutputFile(path(), false));
   file.write(chunk(wanted, 0, 4));
   file.finish(true);
-  const Reader reader(wanted.path);
+  const Reader reader(path());
   const auto status = reader.values("status");
   EXPECT_EQ(status[3], 0.0);
   EXPECT_EQ(std::count(status.begin(), status.end(), 9.0), 100000 - 4);
@@ -287,36 +292,45 @@ TEST_F(ResultFileTest, InterruptedFilesSayWhatIsMissing) {
   EXPECT_EQ(reader.numbers("instances_finished"), std::vector<double>{4.0});
 }
 
-TEST_F(ResultFileTest, AnUnfinishedFileKeepsItsPartialName) {
-  const ResultFileSettings wanted = settings(4);
-  {
-    ResultFile file(wanted);
-    file.write(chunk(wanted, 0, 4));
-  }
-  EXPECT_FALSE(std::filesystem::exists(wanted.path));
-  EXPECT_EQ(Reader(partial()).values("status")[0], 0.0);
+TEST_F(ResultFileTest, CancelledInstancesAreNotFinished) {
+  const ResultFileSettings wanted = settings(10);
+  ResultFile file(wanted, OutputFile(path(), false));
+  Chunk part = chunk(wanted, 0, 10);
+  for (std::size_t i = 3; i < 10; ++i) part.outcomes[i].status = Status::cancelled;
+  file.write(part);
+  file.finish(true);
+  EXPECT_EQ(Reader(path()).numbers("instances_finished"), std::vector<double>{3.0});
 }
 
-TEST_F(ResultFileTest, PathsThatCannotBeWrittenAreFoundAtOnce) {
-  ResultFileSettings wanted = settings(4);
-  wanted.path = folder_ / "none" / "tank.nc";
-  try {
-    ResultFile file(wanted);
-    FAIL();
-  } catch (const UsageError& error) {
-    EXPECT_NE(std::string(error.what()).find("No such file or directory"), std::string::npos) << error.what();
+TEST_F(ResultFileTest, AnUnfinishedFileDoesNotComeIntoBeing) {
+  const ResultFileSettings wanted = settings(4);
+  std::ofstream(folder_ / "tank.nc.0123456789abcdef.partial") << "another run's";
+  {
+    ResultFile file(wanted, OutputFile(path(), false));
+    file.write(chunk(wanted, 0, 4));
+    EXPECT_EQ(files().size(), 3U) << "its own, and the lock";
+    EXPECT_FALSE(std::filesystem::exists(path()));
   }
-  wanted.path = folder_;
-  EXPECT_THROW(ResultFile file(wanted), UsageError);
-  wanted = settings(4);
-  wanted.model.variables[0].name = "status";  // taken
-  EXPECT_THROW(ResultFile file(wanted), UsageError);
-  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  EXPECT_EQ(files(), std::vector<std::string>{"tank.nc.0123456789abcdef.partial"});
+}
+
+TEST_F(ResultFileTest, NamesThatNetcdfWouldChangeOrRefuseAreFoundAtOnce) {
+  for (const std::string& name : {std::string(""), std::string(" level"), std::string("level "), std::string("a/b"),
+                                  std::string("a\tb"), std::string("\x7f"), std::string("+a"), std::string("\xff"),
+                                  std::string("status"), std::string("time"), std::string(300, 'a')}) {
+    ResultFileSettings wanted = settings(4);
+    wanted.model.variables[0].name = name;
+    EXPECT_THROW(ResultFile file(wanted, OutputFile(path(), false)), UsageError) << "'" << name << "'";
+    EXPECT_TRUE(files().empty()) << "'" << name << "'";
+  }
+  ResultFileSettings wanted = settings(4);
+  wanted.model.variables[0].name = wanted.model.variables[1].name;
+  EXPECT_THROW(ResultFile file(wanted, OutputFile(path(), false)), UsageError);
 }
 
 TEST_F(ResultFileTest, ChunksOfTheWrongSizeAreRefused) {
   const ResultFileSettings wanted = settings(4);
-  ResultFile file(wanted);
+  ResultFile file(wanted, OutputFile(path(), false));
   EXPECT_THROW(file.write(chunk(wanted, 2, 3)), UsageError);
   Chunk broken = chunk(wanted, 0, 2);
   broken.values.pop_back();
@@ -340,7 +354,7 @@ TEST_F(ResultFileTest, MemoryDoesNotGrowWithTheNumberOfInstances) {
   wanted.times = OutputTimes::end();
   wanted.statistics = {*StatisticRequest::parse("mean")};
   const double before = resident_memory();
-  ResultFile file(wanted);
+  ResultFile file(wanted, OutputFile(path(), false));
   constexpr std::int64_t step = 10000;
   for (std::int64_t first = 0; first < wanted.instances; first += step) file.write(chunk(wanted, first, step));
   // The file has 15 columns of 16 MB, 240 MB in all; HDF5's caches take about 1 MB per column.
@@ -349,14 +363,14 @@ TEST_F(ResultFileTest, MemoryDoesNotGrowWithTheNumberOfInstances) {
 }
 
 // That the program also exits cleanly afterwards is tested by its exit status.
-TEST_F(ResultFileTest, AFullDiskLeavesThePartialFileAndSaysSo) {
+TEST_F(ResultFileTest, AFullDiskLeavesNothingAndSaysSo) {
   if (::mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=4m") != 0) {
     GTEST_SKIP() << "mounting a small tmpfs is not permitted: " << std::strerror(errno);
   }
   ResultFileSettings wanted = settings(200000);
   std::string message;
   {
-    ResultFile file(wanted);
+    ResultFile file(wanted, OutputFile(path(), false));
     try {
       std::mt19937_64 noise(1);  // does not compress
       for (std::int64_t first = 0; first < wanted.instances; first += 10000) {
@@ -370,10 +384,9 @@ TEST_F(ResultFileTest, AFullDiskLeavesThePartialFileAndSaysSo) {
     }
     EXPECT_THROW(file.finish(), std::runtime_error);
   }
-  EXPECT_NE(message.find(partial().string()), std::string::npos) << message;
+  EXPECT_NE(message.find(path().string()), std::string::npos) << message;
   EXPECT_NE(message.find("no space left on device"), std::string::npos) << message;
-  EXPECT_TRUE(std::filesystem::exists(partial()));
-  EXPECT_FALSE(std::filesystem::exists(wanted.path));
+  EXPECT_TRUE(files().empty());
   ::umount2(folder_.c_str(), MNT_DETACH);
 }
 
@@ -382,7 +395,7 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
   wanted.model.events = {{"fills up", "", 1, false, false}, {"drains", "", -1, true, false}};
   wanted.model.discrete = {{"mode", "1", "", 0.0, false}};
   wanted.statistics = {{StatisticRequest::Kind::quantile, 0.5}};
-  ResultFile file(wanted);
+  ResultFile file(wanted, OutputFile(path(), false));
   // Instance i has i events, of which two fit; the second kind occurs in instance 3 alone.
   const auto with_events = [&](std::int64_t first, std::int64_t count) {
     Chunk result = chunk(wanted, first, count);
@@ -408,7 +421,7 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
   file.write(with_events(2, 2));
   file.finish();
 
-  const Reader reader(wanted.path);
+  const Reader reader(path());
   EXPECT_EQ(reader.dimensions("event_time"), std::vector<std::string>{"event"});
   EXPECT_EQ(reader.values("event_instance"), (std::vector<double>{1, 2, 2, 3, 3}));
   EXPECT_EQ(reader.values("event_time"), (std::vector<double>{2, 3, 4, 4, 5}));

@@ -36,9 +36,10 @@ class CommandTest : public testing::Test {
   }
   ~CommandTest() override { fs::remove_all(folder_); }
 
-  /// `environment`: NAME=VALUE words.
-  pid_t start(const std::string& arguments, const std::string& environment = "") const {
-    const std::string line = "cd '" + folder_.string() + "' && exec env " + environment + " '" +
+  /// `environment`: NAME=VALUE words; `before`: what the shell does first, for instance set limits.
+  pid_t start(const std::string& arguments, const std::string& environment = "",
+              const std::string& before = "true") const {
+    const std::string line = "cd '" + folder_.string() + "' && " + before + "; exec env " + environment + " '" +
                              std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
     const pid_t child = fork();
     if (child == 0) {
@@ -53,8 +54,9 @@ class CommandTest : public testing::Test {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(folder_ / "out.txt"),
             slurp(folder_ / "err.txt")};
   }
-  Outcome call(const std::string& arguments, const std::string& environment = "") const {
-    return finish(start(arguments, environment));
+  Outcome call(const std::string& arguments, const std::string& environment = "",
+               const std::string& before = "true") const {
+    return finish(start(arguments, environment, before));
   }
 
   fs::path folder_;

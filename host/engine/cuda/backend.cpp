@@ -1,9 +1,6 @@
 // The CUDA backend: what devices there are, and how kernels are compiled for them.
 #include <algorithm>
-#include <fstream>
-#include <system_error>
-
-#include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,13 +11,6 @@
 
 namespace manyfold::cuda {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string read_binary(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 /// Architecture number of "sm_90": 90.
 int number_of(const std::string& architecture) {
@@ -76,12 +66,13 @@ class Backend : public DeviceBackend {
     }
     std::string version = compiler();
     std::replace(version.begin(), version.end(), ' ', '-');
-    const fs::path file = source.cache / fmt::format("{}-{}-{}-{}.{}", source.stem, target, version, source.key,
-                                                     native ? "cubin" : "ptx");
-    if (fs::is_regular_file(file)) return {read_binary(file), "", true};
+    const std::string kind = fmt::format("{}-{}", target, version);
+    if (source.find) {
+      if (auto kept = source.find(kind)) return {std::move(*kept), "", true};
+    }
     if (source.announce) source.announce(fmt::format("compiling {} for {} ...", source.stem, target));
     DeviceCode code = compile_now(source, target, native);
-    write_to_cache(file, code.binary);
+    if (source.keep) source.keep(kind, code.binary);
     return code;
   }
 
@@ -140,7 +131,7 @@ class Backend : public DeviceBackend {
     std::vector<std::string> options = {"-std=c++20", "-default-device", "--gpu-architecture=" + target,
                                         "--ptxas-options=-v"};
     if (!source.contracted) options.push_back("--fmad=false");
-    for (const fs::path& path : source.include_paths) options.push_back("-I" + path.string());
+    for (const auto& path : source.include_paths) options.push_back("-I" + path.string());
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
     const nvrtcResult result = nvrtc.compile_program(program, static_cast<int>(pointers.size()), pointers.data());
@@ -161,18 +152,6 @@ class Backend : public DeviceBackend {
                                    source.stem, target, nvrtc.get_error_string(result)));
     }
     return code;
-  }
-
-  /// Under a name of this process, then renamed: two runs may compile the same kernel at once.
-  static void write_to_cache(const fs::path& file, const std::string& binary) {
-    std::error_code error;
-    fs::create_directories(file.parent_path(), error);
-    const fs::path own = file.string() + fmt::format(".{}", getpid());
-    std::ofstream(own, std::ios::binary).write(binary.data(), static_cast<std::streamsize>(binary.size()));
-    fs::rename(own, file, error);
-    if (error) {
-      throw UsageError(fmt::format("cannot write to the kernel cache '{}': {}", file.string(), error.message()));
-    }
   }
 
   std::vector<DeviceDescription> descriptions_;

@@ -1,0 +1,189 @@
+// What runs write: results are not lost to reruns, other runs or signals, and what cannot be printed is told.
+#include <gtest/gtest.h>
+#include <netcdf.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using manyfold::test::Outcome;
+using manyfold::test::slurp;
+
+class Output : public manyfold::test::CommandTest {
+ protected:
+  Output() { sweep("sweep.toml", 20); }
+  /// Into result.nc.
+  void sweep(const std::string& name, int instances) const {
+    std::ofstream(folder_ / name) << "model = \"robertson\"\nt_span = [0.0, 1.0]\n[solver]\nmethod = \"radau5\"\n"
+                                     "[ensemble]\ninstances = "
+                                  << instances
+                                  << "\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
+                                     "[output]\nfile = \"result.nc\"\ntimes = \"end\"\n";
+  }
+  void expect_misuse(const std::string& arguments, const std::string& fragment) const {
+    const Outcome outcome = call(arguments);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
+  }
+  /// A run that takes long, once it has begun to write.
+  pid_t start_long() const {
+    sweep("long.toml", 3000000);
+    const pid_t child = start("run long.toml --force");
+    for (int i = 0; i < 500; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      for (const auto& item : fs::directory_iterator(folder_)) {
+        if (item.path().extension() == ".partial" && fs::file_size(item.path()) > 100000) return child;
+      }
+    }
+    return child;
+  }
+  /// Files in the folder, but for what the command printed.
+  void expect_only(const std::set<std::string>& names) const {
+    std::set<std::string> found;
+    for (const auto& item : fs::directory_iterator(folder_)) found.insert(item.path().filename());
+    found.erase("out.txt");
+    found.erase("err.txt");
+    EXPECT_EQ(found, names);
+  }
+  fs::path result() const { return folder_ / "result.nc"; }
+};
+
+TEST_F(Output, AResultIsReplacedOnlyByForce) {
+  EXPECT_EQ(call("run sweep.toml").code, 0);
+  const std::string before = slurp(result());
+  EXPECT_FALSE(before.empty());
+  expect_misuse("run sweep.toml", "output file result.nc exists already: --force replaces it");
+  EXPECT_EQ(slurp(result()), before);
+  EXPECT_EQ(call("run sweep.toml --force").code, 0);
+  EXPECT_NE(slurp(result()), before) << "the history has the command line";
+  EXPECT_FALSE(fs::exists(folder_ / "result.nc.lock"));
+}
+
+TEST_F(Output, InputsAndWhatIsNoFileAreRefused) {
+  std::ofstream(folder_ / "cases.csv") << "k1\n0.04\n";
+  std::ofstream(folder_ / "table.toml")
+      << "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
+  expect_misuse("run sweep.toml --force --out ./sweep.toml", "sweep.toml, which this run reads");
+  expect_misuse("run table.toml --force --out cases.csv", "cases.csv, which this run reads");
+  expect_misuse("run sweep.toml --force --out /dev/null", "is a device");
+  expect_misuse("run sweep.toml --out " + std::string(300, 'a'), "File name too long");
+  expect_misuse("run .", "sweep file cannot be read: Is a directory");
+  fs::create_directories(folder_ / "models");
+  fs::copy_file(fs::path(std::getenv("MANYFOLD_SOURCE")) / "tests/engine/hopper.hpp", folder_ / "models" / "m.hpp");
+  std::ofstream(folder_ / "model.toml") << "model = \"models/m.hpp\"\n[ensemble]\ninstances = 1\n";
+  expect_misuse("run model.toml --force --out models/m.hpp", "m.hpp, which this run reads");
+  expect_misuse("solve models/m.hpp --csv models/./m.hpp", "is the model's file");
+  EXPECT_EQ(slurp(folder_ / "cases.csv"), "k1\n0.04\n");
+}
+
+TEST_F(Output, NamesThatAreNotUtf8AreWrittenToo) {
+  const Outcome outcome = call("run sweep.toml --json --out $(printf 'a\\377.nc')");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["output"], "a\xEF\xBF\xBD.nc");
+  EXPECT_TRUE(fs::exists(folder_ / "a\xFF.nc"));
+}
+
+TEST_F(Output, ASecondRunIsToldWhoWrites) {
+  const pid_t child = start_long();
+  // Its own files for standard output and error.
+  const std::string line = "cd '" + folder_.string() + "' && '" + std::getenv("MANYFOLD_COMMAND") +
+                           "' run sweep.toml --force >out2.txt 2>err2.txt";
+  const int status = std::system(line.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  const std::string message = slurp(folder_ / "err2.txt");
+  EXPECT_NE(message.find("is being written by another run, process " + std::to_string(child)), std::string::npos)
+      << message;
+  kill(child, SIGKILL);
+  finish(child);
+  EXPECT_TRUE(fs::exists(folder_ / "result.nc.lock")) << "the run did not take so long";
+  EXPECT_EQ(call("run sweep.toml").code, 0) << "a run that was killed holds nothing";
+}
+
+TEST_F(Output, AnInterruptedRunReplacesAResultOnlyByForce) {
+  const pid_t child = start_long();
+  std::ofstream(result()) << "has appeared since";
+  kill(child, SIGTERM);
+  EXPECT_EQ(finish(child).code, 130) << "--force";
+  int id = 0;
+  ASSERT_EQ(nc_open(result().c_str(), NC_NOWRITE, &id), NC_NOERR);
+  long long finished = 0;
+  EXPECT_EQ(nc_get_att_longlong(id, NC_GLOBAL, "instances_finished", &finished), NC_NOERR);
+  int variable = 0;
+  ASSERT_EQ(nc_inq_varid(id, "status", &variable), NC_NOERR);
+  std::vector<signed char> status(3000000);
+  ASSERT_EQ(nc_get_var_schar(id, variable, status.data()), NC_NOERR);
+  nc_close(id);
+  EXPECT_EQ(std::count(status.begin(), status.end(), 0), finished);
+  EXPECT_GT(finished, 0);
+  const std::string before = slurp(result());
+  expect_misuse("run long.toml", "--force");
+  EXPECT_EQ(slurp(result()), before);
+}
+
+TEST_F(Output, ALimitOfFileSizesEndsTheRunWithAMessage) {
+  std::ofstream(folder_ / "limit.toml")
+      << "model = \"robertson\"\n[solver]\nmethod = \"radau5\"\n[ensemble]\ninstances = 20000\n"
+         "[output]\nfile = \"result.nc\"\n";
+  const Outcome outcome = call("run limit.toml", "", "ulimit -f 1000");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("(ulimit -f), is reached"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml", "limit.toml"});
+}
+
+TEST_F(Output, ThreadsThatCannotBeStartedEndTheRun) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more address space than this test leaves";
+#endif
+  // Every stack takes a gigabyte of four.
+  const Outcome outcome = call("run sweep.toml --threads 8", "", "ulimit -s 1000000; ulimit -v 4000000");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("of 9 threads can be started"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml"});
+}
+
+TEST_F(Output, AModelThatThrowsEndsTheRun) {
+  std::ofstream(folder_ / "throws.hpp")
+      << "#include <manyfold/model.hpp>\n#include <stdexcept>\ninline int calls() { static int n = 0; return ++n; }\n"
+         "struct Throws {\n  static constexpr const char* name = \"throws\";\n"
+         "  static constexpr double t_span[] = {0.0, 1.0};\n"
+         "  static constexpr manyfold::Variable variables[] = {{.name = \"x\", .initial = 1.0}};\n"
+         "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {\n"
+         "    f[0] = -y[0];\n    if (calls() > 20) throw std::runtime_error(\"thrown by the model\");\n  }\n};\n"
+         "MANYFOLD_MODEL(Throws);\n";
+  std::ofstream(folder_ / "throws.toml") << "model = \"throws.hpp\"\n[ensemble]\ninstances = 100\n[output]\n"
+                                            "file = \"result.nc\"\n";
+  const Outcome outcome = call("run throws.toml");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("the model threw an exception: thrown by the model"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml", "throws.hpp", "throws.toml"});
+}
+
+TEST_F(Output, WhatCannotBePrintedIsTold) {
+  for (const std::string arguments :
+       {"list", "list --json", "describe robertson", "info", "info --json", "solve robertson --t-end 1 --method radau5",
+        "solve robertson --t-end 1 --method radau5 --json", "run sweep.toml --force", "run sweep.toml --force --json",
+        "cache", "cache --json", "--help", "--version"}) {
+    const std::string line = "cd '" + folder_.string() + "' && '" + std::getenv("MANYFOLD_COMMAND") + "' " + arguments +
+                             " >/dev/full 2>err.txt";
+    const int status = std::system(line.c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
+    EXPECT_NE(slurp(folder_ / "err.txt").find("standard output cannot be written: No space left on device"),
+              std::string::npos)
+        << arguments << ": " << slurp(folder_ / "err.txt");
+  }
+}
+
+}  // namespace

@@ -474,7 +474,7 @@ struct CompiledUnit {
 
 /// Compiles `text`, which includes `model` from `source`, to a library.
 void compile(const std::string& text, const std::string& flags, const fs::path& compiler, const ModelSource& source,
-             const std::string& model, const CompiledUnit& unit) {
+             const std::string& model, CompiledUnit& unit) {
   std::ofstream stream(unit.unit);
   stream << text;
   stream.close();
@@ -723,7 +723,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
                          request.projection ? " and projection" : "", request.precision, instruction_set));
   }
   const auto start = std::chrono::steady_clock::now();
-  const CompiledUnit compiled;
+  CompiledUnit compiled;
   compile(unit.text, flags, compiler, source, request.model, compiled);
   const std::string library = read_file(compiled.object);
   const auto content = cache.put(library, ".so");
@@ -761,7 +761,7 @@ InspectedModel inspect_model(const std::string& model) {
   request.model = model;
   const KernelUnit unit = kernel_unit(request, source, "kernels/inspection.hpp", "MANYFOLD_INSPECTION");
   const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
-  const CompiledUnit compiled;
+  CompiledUnit compiled;
   compile(unit.text, flags, needed_compiler(), source, model, compiled);
   void* library = dlopen(compiled.object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(fmt::format("the inspection cannot be loaded: {}", dlerror()));

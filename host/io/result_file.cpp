@@ -25,6 +25,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/io/result_names.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -79,18 +81,6 @@ std::string one_word(const std::string& name) {
     }
   }
   return word;
-}
-
-/// Why netCDF would refuse a name or change it; empty: it would not.
-std::string_view name_problem(const std::string& name) {
-  if (name.empty()) return "it is empty";
-  if (name.front() == ' ' || name.back() == ' ') return "it begins or ends with a blank";
-  if (name.find('/') != std::string::npos) return "it has a '/'";
-  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
-    return "it has a control character";
-  }
-  if (name.size() > NC_MAX_NAME) return "it is too long";
-  return "";
 }
 
 }  // namespace
@@ -278,7 +268,7 @@ class ResultFile::Writer {
       throw UsageError(fmt::format("output file {}: \"{}\" cannot be the name of a variable: {}",
                                    output_.path().string(), name, reason));
     };
-    if (const std::string_view problem = name_problem(name); !problem.empty()) refuse(problem);
+    if (const std::string problem = unfit_for_netcdf(name); !problem.empty()) refuse("it " + problem);
     int id = -1;
     const int error =
         nc_def_var(file_, name.c_str(), type, static_cast<int>(dimensions.size()), dimensions.data(), &id);

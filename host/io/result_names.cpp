@@ -17,21 +17,6 @@ const std::set<std::string> own_names = {"time",   "instance",  "quantile",     
 const std::vector<std::string> own_prefixes = {"stat_", "event_", "events_", "verify_"};
 const std::vector<std::string> statistic_suffixes = {"_mean", "_std", "_min", "_max", "_quantile", "_count"};
 
-/// Why netCDF does not take the name as it is; empty: it does.
-std::string unfit_for_netcdf(const std::string& name) {
-  const auto byte = [](char letter) { return static_cast<unsigned char>(letter); };
-  if (std::any_of(name.begin(), name.end(), [&](char c) { return byte(c) < 0x20 || byte(c) == 0x7f; })) {
-    return "has a control character";
-  }
-  if (name.front() == ' ' || name.back() == ' ') return "begins or ends with a blank";
-  if (name.find('/') != std::string::npos) return "has a '/'";
-  if (byte(name.front()) < 0x80 && !std::isalnum(byte(name.front())) && name.front() != '_') {
-    return fmt::format("begins with '{}'", name.front());
-  }
-  if (name.size() > NC_MAX_NAME - 32) return fmt::format("has more than {} letters", NC_MAX_NAME - 32);
-  return "";
-}
-
 /// For messages: control characters would not show.
 std::string visible(const std::string& name) {
   std::string result;
@@ -43,6 +28,21 @@ std::string visible(const std::string& name) {
 }
 
 }  // namespace
+
+std::string unfit_for_netcdf(const std::string& name) {
+  const auto byte = [](char letter) { return static_cast<unsigned char>(letter); };
+  if (name.empty()) return "is empty";
+  if (std::any_of(name.begin(), name.end(), [&](char c) { return byte(c) < 0x20 || byte(c) == 0x7f; })) {
+    return "has a control character";
+  }
+  if (name.front() == ' ' || name.back() == ' ') return "begins or ends with a blank";
+  if (name.find('/') != std::string::npos) return "has a '/'";
+  if (byte(name.front()) < 0x80 && !std::isalnum(byte(name.front())) && name.front() != '_') {
+    return fmt::format("begins with '{}'", name.front());
+  }
+  if (name.size() > NC_MAX_NAME - 32) return fmt::format("has more than {} letters", NC_MAX_NAME - 32);
+  return "";
+}
 
 std::vector<std::string> unfit_names(const ModelDescription& model) {
   std::vector<std::string> problems;

@@ -55,7 +55,7 @@ class NewtonIteration {
     Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
     if (k > 1 && k < first_judged) {
       const Real theta = size / previous_;
-      factor_ = select(theta < Real(1.0), max(theta / (Real(1.0) - theta), factor_), Real(largest_number));
+      factor_ = select(theta < Real(1.0), max(theta / (Real(1.0) - theta), Real(1e-10)), Real(largest_number));
     } else if (k > 1) {
       const Real theta = size / previous_;
       const Real ratio = theta / (Real(1.0) - theta);

@@ -152,13 +152,11 @@ class Collocation {
   /// Stage errors relative to the tolerance, and not below what rounding allows. Hairer & Wanner II, p. 121; RADAU5's
   /// code for the lower bound. What is left in the constraints of a system of higher index returns in the next step's
   /// estimate, divided by c_1 for each differentiation and however short that step: it must be smaller by as much.
-  /// Rounding errors of the constraints grow as well; half of that keeps their sum small over many steps.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
     constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
-    double differentiated = 1.0;
-    for (int k = 1; k < System::highest_index(); ++k) differentiated *= c;
-    return max(min(0.03, sqrt(internal_rtol)) * differentiated,
-               45.0 * epsilon<Real> / (internal_rtol * sqrt(differentiated)));
+    double tolerance = min(0.03, sqrt(internal_rtol));
+    for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
+    return max(tolerance, 45.0 * epsilon<Real> / internal_rtol);
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {

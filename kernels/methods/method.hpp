@@ -26,21 +26,28 @@ concept MakesPast = requires(typename Method::State& state, const MaskOf<typenam
 };
 
 /// `use` and `forget` start what a method knows of an instance outside the state: lanes are refilled. `attempt` tries a
-/// step, `commit` makes it the last one. `makes_past`: the method computes, in `begin`, the past that it steps from,
-/// and its first step.
+/// step, `commit` makes it the last one.
 template <class Method>
-concept SteppingMethod = requires(Method& method, typename Method::State& state,
-                                  const MaskOf<typename Method::Real>& lanes, const typename Method::Real& h,
-                                  typename Method::Workspace& workspace, const NewtonControl& control,
-                                  WorkCounters<typename Method::Real>& work) {
+concept TakesSteps = requires(Method& method, typename Method::State& state, const MaskOf<typename Method::Real>& lanes,
+                              const typename Method::Real& h, typename Method::Workspace& workspace,
+                              const NewtonControl& control, WorkCounters<typename Method::Real>& work) {
   method.use(workspace, TeamOf<typename Method::System>{});
   method.forget(lanes);
   StepAttempt<typename Method::Real>(method.attempt(lanes, lanes, lanes, state, h, control, work));
   method.commit(lanes, state, h);
   state.path.start(lanes, h, state.dy);
+};
+
+/// Has a method the optional functions that it says it has, and no others? `makes_past`: it computes, in `begin`, the
+/// past that it steps from, and its first step.
+template <class Method>
+constexpr bool keeps_its_word() {
+  return Method::makes_past == MakesPast<Method> &&
+         (Method::step_choice == StepChoice::with_order) == ChoosesOrder<Method> &&
+         (Method::step_choice == StepChoice::by_method) == ChoosesStep<Method>;
 }
-&&(Method::makes_past == MakesPast<Method>)&&((Method::step_choice == StepChoice::with_order) ==
-                                              ChoosesOrder<Method>)&&((Method::step_choice == StepChoice::by_method) ==
-                                                                      ChoosesStep<Method>);
+
+template <class Method>
+concept SteppingMethod = TakesSteps<Method> && keeps_its_word<Method>();
 
 }  // namespace manyfold

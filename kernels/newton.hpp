@@ -55,7 +55,8 @@ class NewtonIteration {
     Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
     if (k > 1 && k < first_judged) {
       const Real theta = size / previous_;
-      factor_ = select(theta < Real(1.0), max(theta / (Real(1.0) - theta), Real(1e-10)), Real(largest_number));
+      const Real ratio = select(theta < Real(1.0), theta / (Real(1.0) - theta), Real(largest_number));
+      factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
     } else if (k > 1) {
       const Real theta = size / previous_;
       const Real ratio = theta / (Real(1.0) - theta);

@@ -1,21 +1,14 @@
 #include "host/compiler/kernel_library.hpp"
 
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <mutex>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -29,8 +22,8 @@
 
 #include "build_config.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/compiler/compilation.hpp"
 #include "host/compiler/kernel_cache.hpp"
-#include "host/compiler/model_errors.hpp"
 #include "host/engine/installation.hpp"
 #include "host/io/nearest_name.hpp"
 
@@ -247,144 +240,6 @@ std::string device_key(const std::string& unit, const fs::path& model) {
   return key.text();
 }
 
-/// Hands signals that end this process to a compiler and all that it started, and keeps them until `raise_again`.
-class CompilerSignals {
- public:
-  CompilerSignals() {
-    for (std::size_t i = 0; i < signals.size(); ++i) {
-      sigaction(signals[i], nullptr, &before_[i]);
-      if (before_[i].sa_handler == SIG_IGN) continue;
-      struct sigaction action {};
-      action.sa_handler = [](int signal) {
-        caught_ = signal;
-        if (const pid_t group = group_; group > 0) kill(-group, SIGTERM);
-      };
-      sigaction(signals[i], &action, nullptr);
-    }
-  }
-  CompilerSignals(const CompilerSignals&) = delete;
-  CompilerSignals& operator=(const CompilerSignals&) = delete;
-  ~CompilerSignals() { restore(); }
-
-  /// `group`: the compiler's; 0: it has ended.
-  void watch(pid_t group) {
-    group_ = group;
-    if (caught_ != 0 && group > 0) kill(-group, SIGTERM);
-  }
-  bool caught() const { return caught_ != 0; }
-  void raise_again() {
-    restore();
-    raise(caught_.exchange(0));
-  }
-
- private:
-  static constexpr std::array<int, 3> signals = {SIGINT, SIGTERM, SIGHUP};
-
-  void restore() {
-    for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &before_[i], nullptr);
-  }
-
-  static inline std::atomic<pid_t> group_ = 0;
-  static inline std::atomic<int> caught_ = 0;
-  std::array<struct sigaction, 3> before_{};
-};
-
-struct CompilerResult {
-  int status = 0;
-  std::string output;
-};
-
-/// Works in `folder`, which goes away if a signal ends this process.
-CompilerResult run_compiler(const std::vector<std::string>& arguments, TemporaryFolder& folder) {
-  const fs::path log = folder.path() / "log";
-  std::vector<char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  // In the language that `model_errors` reads.
-  std::string language = "LC_ALL=C";
-  std::vector<char*> variables = {language.data()};
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (!std::string_view(*variable).starts_with("LC_ALL=")) variables.push_back(*variable);
-  }
-  variables.push_back(nullptr);
-  static std::mutex one_at_a_time;  // signals are the whole process's
-  const std::lock_guard lock(one_at_a_time);
-  CompilerSignals signals;
-  pid_t child = 0;
-  const int error = posix_spawnp(&child, pointers[0], &actions, &attributes, pointers.data(), variables.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  int status = 0;
-  if (error == 0) {
-    signals.watch(child);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    signals.watch(0);
-  }
-  if (signals.caught()) {
-    folder.remove();
-    signals.raise_again();
-    throw std::runtime_error("interrupted while a kernel was compiled");
-  }
-  if (error != 0) {
-    throw UsageError(
-        fmt::format("cannot start the compiler '{}': {}", arguments[0], std::generic_category().message(error)));
-  }
-  return {status, file_content(log).value_or("")};
-}
-
-/// What the compiler says that it read, from its rule for make: blanks and some others are escaped.
-std::vector<fs::path> files_of_rule(const std::string& rule) {
-  std::vector<fs::path> files;
-  std::string name;
-  const std::size_t begin = rule.find(':') + 1;
-  for (std::size_t i = begin; begin > 0 && i <= rule.size(); ++i) {
-    const char c = i < rule.size() ? rule[i] : '\n';
-    if (c == '\\' && i + 1 < rule.size() && std::string_view(" \t#\n").find(rule[i + 1]) != std::string_view::npos) {
-      if (rule[++i] != '\n') name += rule[i];
-    } else if (c == '$' && i + 1 < rule.size() && rule[i + 1] == '$') {
-      name += rule[++i];
-    } else if (c != ' ' && c != '\n') {
-      name += c;
-    } else if (!name.empty()) {
-      files.emplace_back(std::exchange(name, ""));
-    }
-  }
-  return files;
-}
-
-/// The files in the compiler's rule, but for what is in the kernel's key. Nothing, and a note: one of them changed
-/// since `start`, so that nobody knows what the compiler saw.
-std::optional<std::vector<CacheDependency>> dependencies(const fs::path& rule, const fs::path& unit,
-                                                         const fs::path& model, const std::timespec& start,
-                                                         const KernelCache::Note& note) {
-  std::vector<CacheDependency> result;
-  for (const fs::path& file : files_of_rule(file_content(rule).value_or(""))) {
-    if (file == unit) continue;
-    struct stat status {};
-    const auto content = file_content(file);
-    const bool there = content && stat(file.c_str(), &status) == 0;
-    if (!there || std::pair(status.st_mtim.tv_sec, status.st_mtim.tv_nsec) >= std::pair(start.tv_sec, start.tv_nsec)) {
-      if (note) {
-        note(fmt::format("note: this kernel is not kept: '{}' {}", file.string(),
-                         there ? "was written after its compilation began" : "cannot be read"));
-      }
-      return std::nullopt;
-    }
-    if (file != model) result.push_back({fs::absolute(file), checksum(*content)});
-  }
-  if (result.empty()) return std::nullopt;  // compilers that do not say what they read
-  return result;
-}
-
 std::optional<LoadedKernel> open_library(const fs::path& path, const std::string& origin) {
   if (!fs::is_regular_file(path)) return std::nullopt;
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -450,6 +305,14 @@ std::string short_stem(const ModelSource& source) {
   return source.file.stem().string().substr(0, 100);
 }
 
+/// The flags, and where the headers are.
+std::vector<std::string> with_headers(const std::string& flags) {
+  std::vector<std::string> result = words(flags);
+  result.push_back("-I" + (header_root() / "include").string());
+  result.push_back("-I" + header_root().string());
+  return result;
+}
+
 /// The compiler to use.
 fs::path needed_compiler() {
   const fs::path compiler = kernel_compiler();
@@ -462,45 +325,6 @@ fs::path needed_compiler() {
           : fmt::format("the environment variable CXX is '{}', but must name a program, without options: "
                         "there is none of this name",
                         chosen));
-}
-
-/// What compiling a unit makes, in a temporary folder.
-struct CompiledUnit {
-  TemporaryFolder folder;
-  fs::path unit = folder.path() / "kernel.cpp";
-  fs::path object = folder.path() / "kernel.so";
-  fs::path rule = folder.path() / "kernel.d";  ///< for make: what the compiler read
-};
-
-/// Compiles `text`, which includes `model` from `source`, to a library.
-void compile(const std::string& text, const std::string& flags, const fs::path& compiler, const ModelSource& source,
-             const std::string& model, CompiledUnit& unit) {
-  std::ofstream stream(unit.unit);
-  stream << text;
-  stream.close();
-  std::vector<std::string> arguments = {compiler.string()};
-  for (const std::string& flag : words(flags)) arguments.push_back(flag);
-  const fs::path root = header_root();
-  for (const std::string& argument :
-       {std::string("-shared"), std::string("-fPIC"), std::string("-fvisibility=hidden"), std::string("-MD"),
-        std::string("-MT"), std::string("kernel"), std::string("-MF"), unit.rule.string(),
-        "-I" + (root / "include").string(), "-I" + root.string(), std::string("-o"), unit.object.string(),
-        unit.unit.string(), std::string("-lmvec"), std::string("-lm")}) {
-    arguments.push_back(argument);
-  }
-  const CompilerResult result = stream ? run_compiler(arguments, unit.folder) : CompilerResult{1, ""};
-  if (result.status == 0) return;
-  constexpr std::uintmax_t next_to_nothing = 1 << 18;
-  std::error_code error;
-  const auto space = fs::space(unit.folder.path(), error);
-  if (!stream || (!error && space.available < next_to_nothing)) {
-    throw UsageError(
-        fmt::format("no kernel can be compiled in the temporary folder '{}': no space is left there; the environment "
-                    "variable TMPDIR names another",
-                    unit.folder.path().parent_path().string()));
-  }
-  throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
-                               model_errors(result.output, source.file), model));
 }
 
 /// What "auto" stands for is known of built-in models, and of others once one of their kernels has been loaded: an
@@ -724,7 +548,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   }
   const auto start = std::chrono::steady_clock::now();
   CompiledUnit compiled;
-  compile(unit.text, flags, compiler, source, request.model, compiled);
+  compile(unit.text, with_headers(flags), compiler, source.file, request.model, compiled);
   const std::string library = read_file(compiled.object);
   const auto content = cache.put(library, ".so");
   const fs::path file = content ? cache.path({"", {}, *content, {}}) : compiled.object;
@@ -736,7 +560,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", file.string(),
                                          reason != nullptr ? reason : "it does not fit this version"));
   }
-  const auto read = dependencies(compiled.rule, compiled.unit, source.file, before_all_files, announce);
+  const auto read = dependencies(compiled, source.file, before_all_files, announce);
   if (content && read) {
     // What "auto" stood for until now is known from here on: it is kept as the method that it is.
     CacheEntry entry{name, {request.model, loaded->kernel->method, ""}, *content, *read};
@@ -762,7 +586,7 @@ InspectedModel inspect_model(const std::string& model) {
   const KernelUnit unit = kernel_unit(request, source, "kernels/inspection.hpp", "MANYFOLD_INSPECTION");
   const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
   CompiledUnit compiled;
-  compile(unit.text, flags, needed_compiler(), source, model, compiled);
+  compile(unit.text, with_headers(flags), needed_compiler(), source.file, model, compiled);
   void* library = dlopen(compiled.object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(fmt::format("the inspection cannot be loaded: {}", dlerror()));
   InspectedModel result;

@@ -33,14 +33,6 @@ class Command : public manyfold::test::CommandTest {
     return folder_ / name;
   }
 
-  void expect_misuse(const std::string& arguments, const std::vector<std::string>& fragments) const {
-    const Outcome outcome = call(arguments);
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    for (const std::string& fragment : fragments) {
-      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << outcome.err;
-    }
-  }
-
   /// A small sweep with one line replaced or added.
   fs::path sweep(const std::string& model, const std::string& parameters, const std::string& solver = "",
                  const std::string& ensemble = "instances = 20", const std::string& output = "times = 3") const {

@@ -33,11 +33,6 @@ class Output : public manyfold::test::CommandTest {
                                   << "\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
                                      "[output]\nfile = \"result.nc\"\ntimes = \"end\"\n";
   }
-  void expect_misuse(const std::string& arguments, const std::string& fragment) const {
-    const Outcome outcome = call(arguments);
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
-  }
   /// A run that takes long, once it has begun to write.
   pid_t start_long() const {
     sweep("long.toml", 3000000);
@@ -65,7 +60,7 @@ TEST_F(Output, AResultIsReplacedOnlyByForce) {
   EXPECT_EQ(call("run sweep.toml").code, 0);
   const std::string before = slurp(result());
   EXPECT_FALSE(before.empty());
-  expect_misuse("run sweep.toml", "output file result.nc exists already: --force replaces it");
+  expect_misuse("run sweep.toml", {"output file result.nc exists already: --force replaces it"});
   EXPECT_EQ(slurp(result()), before);
   EXPECT_EQ(call("run sweep.toml --force").code, 0);
   EXPECT_NE(slurp(result()), before) << "the history has the command line";
@@ -76,16 +71,16 @@ TEST_F(Output, InputsAndWhatIsNoFileAreRefused) {
   std::ofstream(folder_ / "cases.csv") << "k1\n0.04\n";
   std::ofstream(folder_ / "table.toml")
       << "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
-  expect_misuse("run sweep.toml --force --out ./sweep.toml", "sweep.toml, which this run reads");
-  expect_misuse("run table.toml --force --out cases.csv", "cases.csv, which this run reads");
-  expect_misuse("run sweep.toml --force --out /dev/null", "is a device");
-  expect_misuse("run sweep.toml --out " + std::string(300, 'a'), "File name too long");
-  expect_misuse("run .", "sweep file cannot be read: Is a directory");
+  expect_misuse("run sweep.toml --force --out ./sweep.toml", {"sweep.toml, which this run reads"});
+  expect_misuse("run table.toml --force --out cases.csv", {"cases.csv, which this run reads"});
+  expect_misuse("run sweep.toml --force --out /dev/null", {"is a device"});
+  expect_misuse("run sweep.toml --out " + std::string(300, 'a'), {"File name too long"});
+  expect_misuse("run .", {"sweep file cannot be read: Is a directory"});
   fs::create_directories(folder_ / "models");
   fs::copy_file(fs::path(std::getenv("MANYFOLD_SOURCE")) / "tests/engine/hopper.hpp", folder_ / "models" / "m.hpp");
   std::ofstream(folder_ / "model.toml") << "model = \"models/m.hpp\"\n[ensemble]\ninstances = 1\n";
-  expect_misuse("run model.toml --force --out models/m.hpp", "m.hpp, which this run reads");
-  expect_misuse("solve models/m.hpp --csv models/./m.hpp", "is the model's file");
+  expect_misuse("run model.toml --force --out models/m.hpp", {"m.hpp, which this run reads"});
+  expect_misuse("solve models/m.hpp --csv models/./m.hpp", {"is the model's file"});
   EXPECT_EQ(slurp(folder_ / "cases.csv"), "k1\n0.04\n");
 }
 
@@ -129,7 +124,7 @@ TEST_F(Output, AnInterruptedRunReplacesAResultOnlyByForce) {
   EXPECT_EQ(std::count(status.begin(), status.end(), 0), finished);
   EXPECT_GT(finished, 0);
   const std::string before = slurp(result());
-  expect_misuse("run long.toml", "--force");
+  expect_misuse("run long.toml", {"--force"});
   EXPECT_EQ(slurp(result()), before);
 }
 

@@ -64,13 +64,6 @@ class Verify : public manyfold::test::CommandTest {
     EXPECT_EQ(outcome.code, code) << outcome.out << outcome.err;
     return json::parse(outcome.out);
   }
-
-  void expect_misuse(const std::string& arguments, const std::vector<std::string>& fragments) const {
-    const Outcome outcome = call(arguments);
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    for (const std::string& fragment : fragments)
-      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << outcome.err;
-  }
 };
 
 TEST_F(Verify, AnAccurateSolutionIsVerified) {

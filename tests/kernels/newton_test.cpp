@@ -47,10 +47,9 @@ std::vector<Verdict> solve(const std::vector<std::vector<double>>& sequences) {
 template <int index>
 void expect_independence() {
   // Done at once, done after two and four, diverging at once and after a while, too slow.
-  const std::vector<std::vector<double>> sequences = {{1e-4, 5e-5, 1.0},        {1e-2, 1e-4, 2.0, 3.0},
-                                                      {1.0, 4.0, 1e-2, 1e-5},   {1.0, 8.0, 64.0, 512.0},
-                                                      {1.0, 0.1, 0.01, 0.5},    {1.0, 0.9, 0.8, 0.7, 0.6, 0.5},
-                                                      {1e-4, 1e-3, 1e-2, 1e-1}, {1.0, 1e-2, 1e-3, 1e-5}};
+  const std::vector<std::vector<double>> sequences = {
+      {1e-4, 5e-5, 1.0},     {1e-2, 1e-4, 2.0, 3.0},         {1.0, 4.0, 1e-2, 1e-5},   {1.0, 8.0, 64.0, 512.0},
+      {1.0, 0.1, 0.01, 0.5}, {1.0, 0.9, 0.8, 0.7, 0.6, 0.5}, {1e-4, 1e-3, 1e-2, 1e-1}, {1.0, 1e-2, 1e-3, 1e-5}};
   const std::vector<Verdict> together = solve<index>(sequences);
   for (std::size_t lane = 0; lane < together.size(); ++lane) {
     EXPECT_EQ(together[lane], solve<index>({sequences[lane % sequences.size()]})[0]) << index << ", lane " << lane;

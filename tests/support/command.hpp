@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace manyfold::test {
 
@@ -57,6 +58,14 @@ class CommandTest : public testing::Test {
   Outcome call(const std::string& arguments, const std::string& environment = "",
                const std::string& before = "true") const {
     return finish(start(arguments, environment, before));
+  }
+  /// Exit code 2, and a message with all `fragments`.
+  void expect_misuse(const std::string& arguments, const std::vector<std::string>& fragments) const {
+    const Outcome outcome = call(arguments);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    for (const std::string& fragment : fragments) {
+      EXPECT_NE(outcome.err.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << outcome.err;
+    }
   }
 
   fs::path folder_;

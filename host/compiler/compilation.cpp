@@ -169,8 +169,8 @@ void compile(const std::string& text, const std::vector<std::string>& flags, con
                     "variable TMPDIR names another",
                     unit.folder.path().parent_path().string()));
   }
-  throw UsageError(fmt::format("{}\nmanyfold: error: the model '{}' does not compile",
-                               model_errors(result.output, model), name));
+  throw UsageError(
+      fmt::format("{}\nmanyfold: error: the model '{}' does not compile", model_errors(result.output, model), name));
 }
 
 std::optional<std::vector<CacheDependency>> dependencies(const CompiledUnit& unit, const fs::path& model,

@@ -18,9 +18,9 @@ struct CompiledUnit {
   std::filesystem::path rule = folder.path() / "kernel.d";  ///< for make: what the compiler read
 };
 
-/// Compiles `text`, which includes the file `model`, into `unit`; `name` is what the user calls the model. A signal that
-/// ends this process ends the compiler too. Throws UsageError with the errors of the model, or if the compiler cannot be
-/// started or the disk is full.
+/// Compiles `text`, which includes the file `model`, into `unit`; `name` is what the user calls the model. A signal
+/// that ends this process ends the compiler too. Throws UsageError with the errors of the model, or if the compiler
+/// cannot be started or the disk is full.
 void compile(const std::string& text, const std::vector<std::string>& flags, const std::filesystem::path& compiler,
              const std::filesystem::path& model, const std::string& name, CompiledUnit& unit);
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/tile.hpp"
-#include "kernels/linalg/pivoted_lu.hpp"
-#include "kernels/linalg/team_lu.hpp"
+#include "kernels/device/tile.hpp"
+#include "kernels/algebra/pivoted_lu.hpp"
+#include "kernels/algebra/team_lu.hpp"
 
 namespace {
 

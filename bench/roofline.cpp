@@ -9,7 +9,7 @@
 
 #define MANYFOLD_ONE_LANE
 #include "host/engine/ensemble_run.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/rlc_index0/rlc_index0.hpp"
@@ -44,7 +44,7 @@ void report(double rtol) {
   ModelDescription model;
   describe_model<Equations>(model);
   EnsembleRun run;
-  run.kernel = &kernel<Equations, Method, Counted>();
+  run.kernel = &kernel<Equations, Method, KernelSpec<>{}, Counted>();
   run.parameter_count = static_cast<int>(model.parameters.size());
   run.variable_count = static_cast<int>(model.variables.size());
   run.instances = 1;

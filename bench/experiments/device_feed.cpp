@@ -5,7 +5,7 @@
 #define MANYFOLD_ONE_LANE
 #include "host/engine/ensemble_run.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
 #include "problems/robertson/robertson.hpp"
 
 namespace manyfold {
@@ -41,7 +41,7 @@ double instances_per_second(bool sampled) {
   }
   const auto inputs = EnsembleInputs::sampled(model, {"monte_carlo", instances, 1}, quantities);
   EnsembleRun run;
-  run.kernel = &kernel<Robertson, Radau5, double>();
+  run.kernel = &kernel<Robertson, Radau5, KernelSpec<>{}, double>();
   run.parameter_count = 3;
   run.variable_count = 3;
   run.instances = instances;

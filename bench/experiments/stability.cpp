@@ -7,12 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "kernels/methods/bdf.hpp"
-#include "kernels/methods/dirk.hpp"
-#include "kernels/methods/dirka.hpp"
-#include "kernels/methods/explicit.hpp"
-#include "kernels/methods/radau.hpp"
-#include "kernels/methods/rosenbrock.hpp"
+#include "kernels/methods/all.hpp"
 
 namespace manyfold {
 namespace {

@@ -16,7 +16,7 @@
 #define MANYFOLD_ONE_LANE
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
 #include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/das2/das2.hpp"
@@ -109,7 +109,7 @@ std::optional<Point> integrate(double rtol) {
   ModelDescription model;
   describe_model<Equations>(model);
   const Reference reference(model.name);
-  const EnsembleRun run = prepare(model, kernel<Equations, Method, Counted>(), reference, rtol, 1);
+  const EnsembleRun run = prepare(model, kernel<Equations, Method, KernelSpec<>{}, Counted>(), reference, rtol, 1);
   counted = {};
   KeepValues sink;
   run_ensemble(run, sink);

@@ -15,7 +15,7 @@
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
-#include "kernels/sparsity.hpp"
+#include "kernels/algebra/sparsity.hpp"
 
 namespace manyfold::cli {
 

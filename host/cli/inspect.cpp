@@ -213,7 +213,7 @@ int info(bool json) {
       }
     }
     for (const MethodDescription& method : methods()) {
-      const MethodLimits& limits = *limits_of(method.name);
+      const MethodLimits& limits = method.limits;
       found["methods"].push_back({{"name", method.name},
                                   {"order", method.order},
                                   {"family", method.family},
@@ -244,7 +244,7 @@ int info(bool json) {
       compiler.empty() ? "none found" : compiler, build::compiler_id, kernel_cache().string(), header_root().string());
   for (const MethodDescription& method : methods()) {
     std::cout << fmt::format("  {:<14} order {:<2}  {:<36} {}\n", method.name, method.order, method.family,
-                             highest_index_for(*limits_of(method.name)));
+                             highest_index_for(method.limits));
   }
   return all_succeeded;
 }

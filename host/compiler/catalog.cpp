@@ -5,17 +5,9 @@
 #include <fmt/format.h>
 
 #include <manyfold/error.hpp>
-#include <manyfold/method_limits.hpp>
 
-#include "kernels/describe.hpp"
-#include "kernels/methods/bdf.hpp"
-#include "kernels/methods/dirk.hpp"
-#include "kernels/methods/dirka.hpp"
-#include "kernels/methods/dirks.hpp"
-#include "kernels/methods/explicit.hpp"
-#include "kernels/methods/radau.hpp"
-#include "kernels/methods/rosenbrock.hpp"
-#include "kernels/methods/variable_radau.hpp"
+#include "kernels/entry/describe.hpp"
+#include "kernels/methods/limits.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/bouncing_ball_track/bouncing_ball_track.hpp"
 #include "problems/bouncing_ball_track_index2/bouncing_ball_track_index2.hpp"
@@ -62,7 +54,7 @@ MethodDescription describe_method(const char* template_name) {
     Tableau::dense;
   };
   constexpr bool in_phases = fully_implicit || diagonally_implicit;
-  return {Tableau::name, Tableau::family, Tableau::order, template_name, in_phases};
+  return {Tableau::name, Tableau::family, Tableau::order, template_name, in_phases, limits_of_tableau<Tableau>()};
 }
 
 }  // namespace
@@ -76,25 +68,17 @@ const std::vector<ModelDescription>& builtin_models() {
   return models;
 }
 
+#define MANYFOLD_DESCRIBE(NAME, FAMILY, TABLEAU) describe_method<TABLEAU>(#NAME),
 const std::vector<MethodDescription>& methods() {
-  static const std::vector<MethodDescription> all = {
-      describe_method<RadauIIA5>("Radau5"),           describe_method<RadauIIAVariable>("Radau"),
-      describe_method<RadauIIA1>("Radau1"),           describe_method<RadauIIA3>("Radau3"),
-      describe_method<RadauIIA9>("Radau9"),           describe_method<RadauIIA13>("Radau13"),
-      describe_method<LobattoIIIC2>("Lobatto2"),      describe_method<LobattoIIIC4>("Lobatto4"),
-      describe_method<LobattoIIIC6>("Lobatto6"),      describe_method<Esdirk54Tableau>("Esdirk54"),
-      describe_method<Esdirk43Tableau>("Esdirk43"),   describe_method<Kvaerno54Tableau>("Kvaerno54"),
-      describe_method<Kvaerno43Tableau>("Kvaerno43"), describe_method<Trbdf2Tableau>("Trbdf2"),
-      describe_method<Sdirk4Tableau>("Sdirk4"),       describe_method<Sdirk3Tableau>("Sdirk3"),
-      describe_method<Sdirk2Tableau>("Sdirk2"),       describe_method<BackwardEulerTableau>("BackwardEuler"),
-      describe_method<Cash4Tableau>("Cash4"),         describe_method<DirksTriples>("Dirks"),
-      describe_method<CameronVariable>("Dirka"),      describe_method<CameronOrder4>("Dirka4"),
-      describe_method<CameronOrder3>("Dirka3"),       describe_method<CameronOrder2>("Dirka2"),
-      describe_method<Rodas5PTableau>("Rodas5p"),     describe_method<Rodas4Tableau>("Rodas4"),
-      describe_method<Rodas3PTableau>("Rodas3"),      describe_method<BdfFormulas>("Bdf"),
-      describe_method<Dopri54Tableau>("Dopri54"),     describe_method<Rk4Tableau>("Rk4"),
-  };
+  static const std::vector<MethodDescription> all = {MANYFOLD_METHODS(MANYFOLD_DESCRIBE)};
   return all;
+}
+#undef MANYFOLD_DESCRIBE
+
+const MethodDescription* described_method(std::string_view name) {
+  const auto& all = methods();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& method) { return method.name == name; });
+  return found != all.end() ? &*found : nullptr;
 }
 
 const std::vector<std::string>& lockstep_methods() {
@@ -119,32 +103,32 @@ const std::vector<std::string>& method_names() {
 }
 
 std::string check_method(const ModelDescription& model, const std::string& method) {
-  const MethodLimits* limits = limits_of(method);
-  if (limits == nullptr) return "";
-  const std::string& family =
-      std::find_if(methods().begin(), methods().end(), [&](const auto& known) { return known.name == method; })->family;
+  const MethodDescription* known = described_method(method);
+  if (known == nullptr) return "";
+  const MethodLimits& limits = known->limits;
+  const std::string& family = known->family;
   const int index = model.highest_index();
   const std::string_view other = method_to_take(index);
-  if (model.form < limits->form) {
+  if (model.form < limits.form) {
     const bool mass = model.form == Form::mass_matrix;
     throw UsageError(fmt::format("method '{}': {} methods need rhs(t, y, p, f){}, but model '{}' {}: take '{}'", method,
                                  family, mass ? " without mass_matrix" : ", that is M y' = f(t, y)", model.name,
                                  mass ? "has a mass matrix" : "is in residual form", other));
   }
-  if (!limits->algebraic && model.has_algebraic_variables()) {
+  if (!limits.algebraic && model.has_algebraic_variables()) {
     throw UsageError(
         fmt::format("method '{}': {} methods need equations from which all derivatives can be found, but model '{}' "
                     "has algebraic variables: take '{}'",
                     method, family, model.name, other));
   }
-  switch (suitability(*limits, index)) {
+  switch (suitability(limits, index)) {
     case Suitability::suits:
       return "";
     case Suitability::reduced:
       return fmt::format(
           "method '{}' has order {} for index {}, which model '{}' has, instead of {}: '{}' needs fewer "
           "steps and is more accurate",
-          method, limits->order_of_index(index), index, model.name, limits->order, other);
+          method, limits.order_of_index(index), index, model.name, limits.order, other);
     case Suitability::refused:
       break;
   }
@@ -155,9 +139,8 @@ std::string check_method(const ModelDescription& model, const std::string& metho
 std::array<std::string, 2> reference_methods(const ModelDescription& model, const std::string& method) {
   // Radau and Lobatto methods are carried out by the same code, as are all that are diagonally implicit.
   const auto kin = [](const std::string& name) -> std::string {
-    const auto known =
-        std::find_if(methods().begin(), methods().end(), [&](const auto& candidate) { return candidate.name == name; });
-    const std::string family = known != methods().end() ? known->family : "";
+    const MethodDescription* known = described_method(name);
+    const std::string family = known != nullptr ? known->family : "";
     if (family == "Lobatto IIIC") return "Radau IIA";
     return family == "SDIRK" || family == "embedded SDIRK" ? "ESDIRK" : family;
   };
@@ -189,7 +172,8 @@ std::string method_table() {
     return "no";
   };
   std::string table = "| method | order | equations | index 2 | index 3 |\n|---|---|---|---|---|\n";
-  for (const MethodLimits& limits : method_limits) {
+  for (const MethodDescription& method : methods()) {
+    const MethodLimits& limits = method.limits;
     const char* equations = !limits.algebraic                    ? "without algebraic variables"
                             : limits.form == Form::semi_explicit ? "`y' = f(t, y, z), 0 = g(t, y, z)`"
                             : limits.form == Form::mass_matrix   ? "`M y' = f(t, y)`"

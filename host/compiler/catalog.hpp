@@ -3,9 +3,11 @@
 #include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <manyfold/description.hpp>
+#include <manyfold/method_limits.hpp>
 
 namespace manyfold {
 
@@ -18,10 +20,14 @@ struct MethodDescription {
   int order = 0;
   std::string template_name;  ///< of the class template in kernels/methods
   bool in_phases = false;     ///< the lockstep tier of a GPU has it
+  MethodLimits limits;
 };
 
 /// The methods of this version.
 const std::vector<MethodDescription>& methods();
+
+/// The method of this name; null if there is none.
+const MethodDescription* described_method(std::string_view name);
 
 /// The names of those that the lockstep tier has.
 const std::vector<std::string>& lockstep_methods();

@@ -98,6 +98,7 @@ void check_choices(const KernelRequest& request, const std::string& family) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
     throw UsageError(fmt::format("unknown {} '{}'{}", what, name, did_you_mean(name, known)));
   };
+  check("precision", request.precision, precisions);
   check("error_test", request.error_test, error_tests);
   check("jacobian", request.jacobian, jacobian_sources);
   check("jacobian_reuse", request.jacobian_reuse, jacobian_reuses);
@@ -140,13 +141,6 @@ std::string instruction_set_flags(const std::string& name) {
   if (name == "avx2") return build::flags_avx2;
   if (name == "baseline" || name == "scalar") return build::flags_baseline;
   throw UsageError(fmt::format("unknown instruction set '{}': one of avx512, avx2, baseline, scalar", name));
-}
-
-std::string precision_flag(const std::string& precision) {
-  if (precision == "float64") return "";
-  if (precision == "float32") return " -DMANYFOLD_SINGLE";
-  if (precision == "mixed") return " -DMANYFOLD_MIXED";
-  throw UsageError(fmt::format("unknown precision '{}': one of float64, float32, mixed", precision));
 }
 
 /// What follows each "include" of `text` that may be a directive, without blanks: `"name"...`, `<name>...`, or other
@@ -284,18 +278,17 @@ KernelUnit kernel_unit(const KernelRequest& request, const ModelSource& source, 
   std::string choices;
   if (request.structural_value)
     choices += fmt::format("#define MANYFOLD_STRUCTURAL_VALUE {}\n", *request.structural_value);
-  const auto choose = [&](const char* macro, const std::string& choice, const std::vector<std::string>& known) {
-    const auto number = std::find(known.begin(), known.end(), choice) - known.begin();
-    if (number > 0) choices += fmt::format("#define {} {}\n", macro, number);
-  };
-  choose("MANYFOLD_JACOBIAN", request.jacobian, jacobian_sources);
-  choose("MANYFOLD_JACOBIAN_REUSE", request.jacobian_reuse, jacobian_reuses);
-  choose("MANYFOLD_ERROR_TEST", request.error_test, error_tests);
-  if (request.projection) choices += "#define MANYFOLD_PROJECTED\n";
-  if (!request.given.empty()) choices += fmt::format("#define MANYFOLD_GIVEN {}\n", fmt::join(request.given, ", "));
+  const std::string spec = fmt::format(
+      "namespace manyfold {{\ninline constexpr KernelSpec<{}> kernel_spec = {{\n    .precision = Precision::{},\n    "
+      ".projection = {},\n    .jacobian = JacobianSource::{},\n    .jacobian_reuse = JacobianReuse::{},\n    "
+      ".error_test "
+      "= ErrorTest::{}{}}};\n}}",
+      request.given.size(), request.precision, request.projection, request.jacobian, request.jacobian_reuse,
+      request.error_test,
+      request.given.empty() ? "" : fmt::format(",\n    .given = {{Given({})}}", fmt::join(request.given, "), Given(")));
   const auto unit = [&](const std::string& model) {
-    return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n", choices, model, header,
-                       entry_point);
+    return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n{}\n", choices, model,
+                       header, spec, entry_point);
   };
   return {unit(source.file.string()), unit("")};
 }
@@ -403,12 +396,11 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
   const int block = shape.block > 0 ? shape.block : most_threads_of_block;
   const KernelUnit unit =
       shape.tier == Tier::lockstep
-          ? kernel_unit(
-                request, source, "kernels/cuda/lockstep_kernel.hpp",
-                fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, {}, {})", method.template_name, request.precision, block))
-          : kernel_unit(request, source, "kernels/cuda/kernel.hpp",
-                        fmt::format("MANYFOLD_DEVICE_KERNEL({}, {}, {}, {}, {})", method.template_name,
-                                    request.precision, block, shape.block > 0, shape.tile));
+          ? kernel_unit(request, source, "kernels/device/phased_kernel.hpp",
+                        fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, kernel_spec, {})", method.template_name, block))
+          : kernel_unit(request, source, "kernels/device/fused_kernel.hpp",
+                        fmt::format("MANYFOLD_DEVICE_KERNEL({}, kernel_spec, {}, {}, {})", method.template_name, block,
+                                    shape.block > 0, shape.tile));
   result.text = unit.text;
   result.stem = fmt::format("{}-{}-{}", short_stem(source), method.name, request.precision);
   result.include_paths = {header_root() / "include", header_root()};
@@ -490,9 +482,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const KernelMethod method = find_method(request, automatic.read());
   const std::string instruction_set =
       request.instruction_set.empty() ? default_instruction_set() : request.instruction_set;
-  const std::string flags =
-      fmt::format("{} {}{}{}", build::kernel_flags, instruction_set_flags(instruction_set),
-                  instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "", precision_flag(request.precision));
+  const std::string flags = fmt::format("{} {}{}", build::kernel_flags, instruction_set_flags(instruction_set),
+                                        instruction_set == "scalar" ? " -DMANYFOLD_ONE_LANE" : "");
   if (source.builtin) {
     const auto& models = builtin_models();
     const auto model =
@@ -518,8 +509,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
     }
   }
 
-  const KernelUnit unit =
-      kernel_unit(request, source, "kernels/kernel.hpp", fmt::format("MANYFOLD_KERNEL({})", method.template_name));
+  const KernelUnit unit = kernel_unit(request, source, "kernels/entry/kernel.hpp",
+                                      fmt::format("MANYFOLD_KERNEL({}, manyfold::kernel_spec)", method.template_name));
   const fs::path compiler = needed_compiler();
   const auto name_of = [&](const KernelMethod& of, const KernelUnit& unit_of) {
     return fmt::format("{}-{}-{}-{}-{}", short_stem(source), of.name, request.precision, instruction_set,
@@ -569,8 +560,9 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
       KernelRequest concrete = request;
       concrete.method = loaded->kernel->method;
       const KernelMethod found = find_method(concrete, std::nullopt);
-      entry.name = name_of(found, kernel_unit(concrete, source, "kernels/kernel.hpp",
-                                              fmt::format("MANYFOLD_KERNEL({})", found.template_name)));
+      entry.name =
+          name_of(found, kernel_unit(concrete, source, "kernels/entry/kernel.hpp",
+                                     fmt::format("MANYFOLD_KERNEL({}, manyfold::kernel_spec)", found.template_name)));
     }
     cache.keep(entry);
     automatic.write(loaded->model, entry);
@@ -583,7 +575,7 @@ InspectedModel inspect_model(const std::string& model) {
   const ModelSource source = find_model(model);
   KernelRequest request;
   request.model = model;
-  const KernelUnit unit = kernel_unit(request, source, "kernels/inspection.hpp", "MANYFOLD_INSPECTION");
+  const KernelUnit unit = kernel_unit(request, source, "kernels/entry/inspection.hpp", "MANYFOLD_INSPECTION");
   const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
   CompiledUnit compiled;
   compile(unit.text, with_headers(flags), needed_compiler(), source.file, model, compiled);

@@ -10,14 +10,10 @@
 #include <manyfold/description.hpp>
 
 #include "host/engine/device.hpp"
-#include "kernels/interface.hpp"
+#include "kernels/drive/interface.hpp"
+#include "kernels/entry/spec_names.hpp"
 
 namespace manyfold {
-
-/// In the order of `JacobianSource`, `ErrorTest` and `JacobianReuse`.
-inline const std::vector<std::string> jacobian_sources = {"automatic", "dual_numbers", "finite_differences"};
-inline const std::vector<std::string> error_tests = {"all", "differential"};
-inline const std::vector<std::string> jacobian_reuses = {"automatic", "every_step", "contraction", "cameron", "dassl"};
 
 /// Which kernel.
 struct KernelRequest {

@@ -12,7 +12,7 @@
 
 #include <manyfold/result.hpp>
 
-#include "kernels/interface.hpp"
+#include "kernels/drive/interface.hpp"
 #include "kernels/sampling/input_plan.hpp"
 
 namespace manyfold {

@@ -12,7 +12,7 @@
 #include <manyfold/result.hpp>
 
 #include "host/engine/device.hpp"
-#include "kernels/interface.hpp"
+#include "kernels/drive/interface.hpp"
 
 namespace manyfold {
 

@@ -25,7 +25,9 @@
 #include <manyfold/tolerances.hpp>
 
 #include "host/engine/ensemble_run.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
+#include "kernels/entry/spec_names.hpp"
+#include "kernels/methods/limits.hpp"
 
 namespace manyfold {
 
@@ -57,17 +59,23 @@ struct EnsembleResult {
   }
 };
 
-/// Whether a method converges for the index of a model. Methods that the table does not have are the user's own.
+/// Whether a method converges for the index of a model, as far as its tableau says.
 template <class Method>
 constexpr bool converges() {
-  const MethodLimits* limits = limits_of(Method::Tableau::name);
-  return limits == nullptr || suitability(*limits, Method::System::highest_index()) != Suitability::refused;
+  using Tableau = typename Method::Tableau;
+  if constexpr (requires { Tableau::order_of_index2; }) {
+    return suitability(limits_of_tableau<Tableau>(), Method::System::highest_index()) != Suitability::refused;
+  } else {
+    return true;
+  }
 }
 
-/// With ProjectedSystem as `Wrap`, every step is projected on the constraints and invariants of the model.
-template <Model Equations, template <class, class> class Method = Radau5, template <class> class Wrap = KernelSystem>
+/// `spec`: precision, projection, Jacobians and the error test, as in Ensemble<Model, Radau5, KernelSpec<>{.projection
+/// = true}>.
+template <Model Equations, template <class, class> class Method = Radau5, auto spec = KernelSpec<>{}>
 class Ensemble {
-  static_assert(converges<Method<Wrap<System<Equations>>, KernelLane>>(),
+  using Stepper = KernelStepper<Equations, Method, spec>;
+  static_assert(converges<Stepper>(),
                 "manyfold: this method does not converge for models of this index: take Radau5 for index 2 and Radau9 "
                 "for index 3; docs/choosing.md has the table");
 
@@ -144,7 +152,7 @@ class Ensemble {
     result.variable_count = static_cast<int>(model_.variables.size());
 
     EnsembleRun run;
-    run.kernel = &kernel<Equations, Method, KernelLane, Wrap>();
+    run.kernel = &kernel<Equations, Method, spec>();
     run.parameter_count = static_cast<int>(model_.parameters.size());
     run.variable_count = result.variable_count;
     run.given_derivatives = static_cast<int>(model_.given_derivatives.size());
@@ -191,13 +199,6 @@ class Ensemble {
     return text;
   }
 
-  using Wrapped = Wrap<System<Equations>>;
-  using Stepper = Method<Wrapped, KernelLane>;
-  static constexpr bool single = epsilon<KernelLane> > 1e-10;
-  static constexpr const char* precision = single                                    ? "float32"
-                                           : has_single_precision_factors<Wrapped>() ? "mixed"
-                                                                                     : "float64";
-
   /// What the command compiles a kernel for is a part of the type here.
   static void check_compiled(const SolverOptions& options) {
     const std::string method = Stepper::Tableau::name;
@@ -213,30 +214,31 @@ class Ensemble {
       throw UsageError("Ensemble: tier is '" + options.tier +
                        "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or the command");
     }
-    if (options.precision != "float64" && options.precision != precision) {
-      throw UsageError("Ensemble: precision is '" + options.precision + "', but '" + precision +
-                       "' is compiled in: float32 and mixed are for programs that define MANYFOLD_SINGLE or "
-                       "MANYFOLD_MIXED before they include manyfold");
-    }
-    if (options.projection && !projects<Wrapped>()) {
+    const auto check = [](const char* name, const std::string& choice, const std::vector<std::string>& names,
+                          auto compiled, const char* type) {
+      const std::string& own = names[static_cast<std::size_t>(compiled)];
+      if (choice == names[0] || choice == own) return;
+      throw UsageError("Ensemble: " + (name + (" is '" + choice)) + "', but '" + own +
+                       "' is compiled in: needs Ensemble<Model, Method, manyfold::KernelSpec<>{." + name +
+                       " = manyfold::" + type + "::" + choice + "}>");
+    };
+    check("precision", options.precision, precisions, spec.precision, "Precision");
+    check("jacobian", options.jacobian, jacobian_sources, spec.jacobian, "JacobianSource");
+    check("jacobian_reuse", options.jacobian_reuse, jacobian_reuses, spec.jacobian_reuse, "JacobianReuse");
+    check("error_test", options.error_test, error_tests, spec.error_test, "ErrorTest");
+    if (options.projection && !spec.projection) {
       throw UsageError(
-          "Ensemble: projection is asked for, but not compiled in: needs Ensemble<Model, Method, ProjectedSystem>");
+          "Ensemble: projection is asked for, but not compiled in: needs "
+          "Ensemble<Model, Method, manyfold::KernelSpec<>{.projection = true}>");
     }
     if (!options.initial_conditions.empty()) {
       throw UsageError("Ensemble: initial_conditions are a part of the model here: set Variable::given");
     }
-    if (options.jacobian != "automatic" || options.jacobian_reuse != "automatic") {
-      throw UsageError("Ensemble: jacobian and jacobian_reuse are for kernels that the command compiles");
-    }
-    if (options.error_test != (error_test == ErrorTest::all ? "all" : "differential")) {
-      throw UsageError("Ensemble: error_test is '" + options.error_test +
-                       "', but not compiled in: it is all, or differential in programs that define MANYFOLD_ERROR_TEST "
-                       "as 1 before they include manyfold");
-    }
   }
 
   static void check_ranges(const SolverOptions& options) {
-    if (const std::string problem = rtol_problem(options.rtol, single ? "float32" : "float64"); !problem.empty()) {
+    if (const std::string problem = rtol_problem(options.rtol, precisions[static_cast<std::size_t>(spec.precision)]);
+        !problem.empty()) {
       throw UsageError("Ensemble: rtol " + problem);
     }
     const auto check = [](bool good, const char* name, double value, const char* need) {

@@ -1,16 +1,11 @@
 #pragma once
-// What each method can integrate, by the form of a model's equations and its index. The command, `Ensemble` and
-// docs/choosing.md all go by this table.
+// What methods can integrate, by the form of a model's equations and its index. The command, `Ensemble` and
+// docs/choosing.md all go by what the tableaux say: see kernels/methods/limits.hpp.
 #include <string_view>
 
-namespace manyfold {
+#include <manyfold/form.hpp>
 
-/// The form in which a model states its equations, the most general first.
-enum class Form {
-  residual,       ///< F(t, y, y') = 0
-  mass_matrix,    ///< M y' = f(t, y)
-  semi_explicit,  ///< the same with a diagonal M of ones and zeros
-};
+namespace manyfold {
 
 /// The highest index that can be stated.
 inline constexpr int most_index = 3;
@@ -30,32 +25,6 @@ struct MethodLimits {
     return index <= 1 ? order : index == 2 ? order_of_index2 : order_of_index3;
   }
 };
-
-inline constexpr MethodLimits method_limits[] = {
-    {"radau5", 5, Form::residual, true, 5, 4},      {"radau", 13, Form::residual, true, 13, 12},
-    {"radau1", 1, Form::residual, true, 1, 0},      {"radau3", 3, Form::residual, true, 3, 2},
-    {"radau9", 9, Form::residual, true, 9, 8},      {"radau13", 13, Form::residual, true, 13, 12},
-    {"lobatto2", 2, Form::residual, true, 2, 0},    {"lobatto4", 4, Form::residual, true, 4, 2},
-    {"lobatto6", 6, Form::residual, true, 6, 4},    {"esdirk54", 5, Form::residual, true, 3, 0},
-    {"esdirk43", 4, Form::residual, true, 3, 0},    {"kvaerno54", 5, Form::residual, true, 3, 0},
-    {"kvaerno43", 4, Form::residual, true, 4, 0},   {"trbdf2", 2, Form::residual, true, 2, 0},
-    {"sdirk4", 4, Form::residual, true, 2, 0},      {"sdirk3", 3, Form::residual, true, 2, 0},
-    {"sdirk2", 2, Form::residual, true, 2, 0},      {"backward_euler", 1, Form::residual, true, 1, 0},
-    {"cash4", 4, Form::residual, true, 2, 0},       {"dirks", 4, Form::residual, true, 2, 0},
-    {"dirka", 4, Form::semi_explicit, true, 0, 0},  {"dirka4", 4, Form::semi_explicit, true, 0, 0},
-    {"dirka3", 3, Form::semi_explicit, true, 0, 0}, {"dirka2", 2, Form::semi_explicit, true, 0, 0},
-    {"rodas5p", 5, Form::mass_matrix, true, 0, 0},  {"rodas4", 4, Form::mass_matrix, true, 0, 0},
-    {"rodas3", 3, Form::mass_matrix, true, 0, 0},   {"bdf", 5, Form::residual, true, 5, 0},
-    {"dopri54", 5, Form::residual, false, 0, 0},    {"rk4", 4, Form::residual, false, 0, 0},
-};
-
-/// The row of `name`; null if it is not there.
-constexpr const MethodLimits* limits_of(std::string_view name) {
-  for (const MethodLimits& limits : method_limits) {
-    if (limits.name == name) return &limits;
-  }
-  return nullptr;
-}
 
 enum class Suitability {
   suits,

@@ -1,8 +1,7 @@
 #pragma once
 // method = "auto": the method that the form of the equations and the tolerance ask for. The rule is that of
 // docs/choosing.md, where the measurements are.
-#include "radau.hpp"
-#include "rosenbrock.hpp"
+#include "all.hpp"
 
 namespace manyfold {
 

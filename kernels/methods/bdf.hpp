@@ -6,8 +6,8 @@
 // The predictor y^P is the polynomial of degree k through the last k + 1 values. The corrector passes through y_(n+1)
 // and through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 +
 // ... + 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
-#include "../linalg/factors.hpp"
-#include "../linearisation.hpp"
+#include "../algebra/factors.hpp"
+#include "../stage/linearisation.hpp"
 #include "step.hpp"
 
 namespace manyfold {
@@ -16,6 +16,8 @@ struct BdfFormulas {
   static constexpr const char* name = "bdf";
   static constexpr const char* family = "backward differentiation formulas";
   static constexpr int order = 5;
+  static constexpr int order_of_index2 = 5;
+  static constexpr int order_of_index3 = 0;
 };
 
 /// The past of the solution as modified divided differences, phi[i] = psi[0] ... psi[i] [y_n, ..., y_(n-i-1)]: they are
@@ -107,10 +109,10 @@ struct BackwardDifferences {
   }
 };
 
-template <class System_, class Real_>
-class Bdf {
+template <class Tableau_, class System_, class Real_>
+class BackwardDifferentiation {
  public:
-  using Tableau = BdfFormulas;
+  using Tableau = Tableau_;
   using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
@@ -333,7 +335,9 @@ class Bdf {
 
   /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
   /// equation, as with IDA's IDASetSuppressAlg.
-  static constexpr bool is_tested(int j) { return error_test == ErrorTest::all || System::derivative_occurs(j); }
+  static constexpr bool is_tested(int j) {
+    return System::spec.error_test == ErrorTest::all || System::derivative_occurs(j);
+  }
 
   /// values[k] for a k per lane; 0 outside.
   template <int count>

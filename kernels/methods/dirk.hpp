@@ -6,11 +6,11 @@
 // Stage i solves F(t_n + c_i h, Y_i, K_i) = 0 with Y_i = y_n + h sum_(j<=i) a_ij K_j. The methods here are stiffly
 // accurate, y_(n+1) = Y_s, so that the constraints hold at the end of a step. An explicit first stage is K_1 = K_s of
 // the step before.
-#include "../linalg/factors.hpp"
-#include "../linearisation.hpp"
-#include "dirk_tableaux.hpp"
+#include "../algebra/factors.hpp"
+#include "../stage/linearisation.hpp"
 #include "interior.hpp"
 #include "step.hpp"
+#include "tableaux/dirk.hpp"
 
 namespace manyfold {
 
@@ -284,27 +284,5 @@ class DiagonallyImplicit {
   Real hK_[s][n];         ///< h K_i of the attempt
   Real z_[s - first][n];  ///< Y_i - y_n of the stages that are solved for
 };
-
-/// The methods, for the run-time table.
-template <class System, class Real>
-using BackwardEuler = DiagonallyImplicit<BackwardEulerTableau, System, Real>;
-template <class System, class Real>
-using Sdirk2 = DiagonallyImplicit<Sdirk2Tableau, System, Real>;
-template <class System, class Real>
-using Sdirk3 = DiagonallyImplicit<Sdirk3Tableau, System, Real>;
-template <class System, class Real>
-using Cash4 = DiagonallyImplicit<Cash4Tableau, System, Real>;
-template <class System, class Real>
-using Sdirk4 = DiagonallyImplicit<Sdirk4Tableau, System, Real>;
-template <class System, class Real>
-using Trbdf2 = DiagonallyImplicit<Trbdf2Tableau, System, Real>;
-template <class System, class Real>
-using Kvaerno43 = DiagonallyImplicit<Kvaerno43Tableau, System, Real>;
-template <class System, class Real>
-using Kvaerno54 = DiagonallyImplicit<Kvaerno54Tableau, System, Real>;
-template <class System, class Real>
-using Esdirk43 = DiagonallyImplicit<Esdirk43Tableau, System, Real>;
-template <class System, class Real>
-using Esdirk54 = DiagonallyImplicit<Esdirk54Tableau, System, Real>;
 
 }  // namespace manyfold

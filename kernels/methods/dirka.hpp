@@ -5,8 +5,10 @@
 // For y' = f(t, y, z), 0 = g(t, y, z). One more stage with the same diagonal raises the order by one, (2.1). The method
 // of order p estimates the error of y^(p) by y^(p+1), with which it goes on: p + 1 stages. Stages solve for (y, z) at
 // once, (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
-#include "../linalg/factors.hpp"
-#include "../linearisation.hpp"
+#include <manyfold/form.hpp>
+
+#include "../algebra/factors.hpp"
+#include "../stage/linearisation.hpp"
 #include "interior.hpp"
 #include "radau.hpp"
 #include "step.hpp"
@@ -330,7 +332,7 @@ class Cameron {
       result.finite = result.finite & (newton.finite | !lanes);
       result.converged = result.converged & (newton.converged | !lanes);
     }
-    if constexpr (trims && error_test == ErrorTest::all) {
+    if constexpr (trims && System::spec.error_test == ErrorTest::all) {
       const Real within = interior_norm(state, h);
       const Mask lanes = result.converged;
       error_ = select(state.discontinuous, error_, sqrt(error_ * error_ + within * within));
@@ -526,6 +528,9 @@ struct CameronVariable {
   static constexpr const char* name = "dirka";
   static constexpr const char* family = "embedded SDIRK";
   static constexpr int order = 4;
+  static constexpr Form form = Form::semi_explicit;
+  static constexpr int order_of_index2 = 0;
+  static constexpr int order_of_index3 = 0;
   static constexpr int fixed_p = 0;
 };
 /// Two stages: order 2.
@@ -533,6 +538,9 @@ struct CameronOrder2 {
   static constexpr const char* name = "dirka2";
   static constexpr const char* family = "embedded SDIRK";
   static constexpr int order = 2;
+  static constexpr Form form = Form::semi_explicit;
+  static constexpr int order_of_index2 = 0;
+  static constexpr int order_of_index3 = 0;
   static constexpr int fixed_p = 1;
 };
 /// Three stages: order 3.
@@ -540,6 +548,9 @@ struct CameronOrder3 {
   static constexpr const char* name = "dirka3";
   static constexpr const char* family = "embedded SDIRK";
   static constexpr int order = 3;
+  static constexpr Form form = Form::semi_explicit;
+  static constexpr int order_of_index2 = 0;
+  static constexpr int order_of_index3 = 0;
   static constexpr int fixed_p = 2;
 };
 /// Four stages: order 4.
@@ -547,17 +558,10 @@ struct CameronOrder4 {
   static constexpr const char* name = "dirka4";
   static constexpr const char* family = "embedded SDIRK";
   static constexpr int order = 4;
+  static constexpr Form form = Form::semi_explicit;
+  static constexpr int order_of_index2 = 0;
+  static constexpr int order_of_index3 = 0;
   static constexpr int fixed_p = 3;
 };
-
-/// The methods, for the run-time table.
-template <class System, class Real>
-using Dirka = Cameron<CameronVariable, System, Real>;
-template <class System, class Real>
-using Dirka2 = Cameron<CameronOrder2, System, Real>;
-template <class System, class Real>
-using Dirka3 = Cameron<CameronOrder3, System, Real>;
-template <class System, class Real>
-using Dirka4 = Cameron<CameronOrder4, System, Real>;
 
 }  // namespace manyfold

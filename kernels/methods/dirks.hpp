@@ -8,7 +8,7 @@
 // next, as in multistep codes, which costs no stage.
 //
 // With D_q an approximation of h^q y^(q), the error estimate of the method of order q is C_q D_q.
-#include "../step_control.hpp"
+#include "../control/step_control.hpp"
 #include "dirk.hpp"
 
 namespace manyfold {
@@ -17,6 +17,8 @@ struct DirksTriples {
   static constexpr const char* name = "dirks";
   static constexpr const char* family = "SDIRK";
   static constexpr int order = 4;
+  static constexpr int order_of_index2 = 2;
+  static constexpr int order_of_index3 = 0;
   static constexpr double first_level = 1.0;  ///< of order 3
   /// Steps with an order before another is considered: as many as it takes for its estimates to be its own.
   static constexpr double steps_between_orders = 4.0;
@@ -68,10 +70,10 @@ struct Triple {
   }
 };
 
-template <class System_, class Real_>
+template <class Tableau_, class System_, class Real_>
 class VariableDirk {
  public:
-  using Tableau = DirksTriples;
+  using Tableau = Tableau_;
   using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
@@ -243,9 +245,5 @@ class VariableDirk {
   Real lower_error_ = Real(0.0);
   Real higher_error_ = Real(0.0);
 };
-
-/// The method, for the run-time table.
-template <class System, class Real>
-using Dirks = VariableDirk<System, Real>;
 
 }  // namespace manyfold

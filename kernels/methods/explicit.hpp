@@ -4,8 +4,8 @@
 // Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, sections II.1, II.4 and II.5.
 //
 // The last stage is the solution, y_(n+1) = Y_s, so that K_s is its slope and K_1 of the next step.
-#include "../linalg/factors.hpp"
-#include "../linearisation.hpp"
+#include "../algebra/factors.hpp"
+#include "../stage/linearisation.hpp"
 #include "step.hpp"
 
 namespace manyfold {
@@ -18,6 +18,9 @@ struct Rk4Tableau {
   static constexpr const char* family = "explicit Runge-Kutta";
   static constexpr int stages = 5;
   static constexpr int order = 4;
+  static constexpr bool takes_algebraic = false;
+  static constexpr int order_of_index2 = 0;
+  static constexpr int order_of_index3 = 0;
   static constexpr int error_order = 4;  ///< the estimate is O(h^4)
   static constexpr int dense_degree = 3;
   static constexpr double A[5][5] = {{0.0, 0.0, 0.0, 0.0, 0.0},
@@ -38,6 +41,9 @@ struct Dopri54Tableau {
   static constexpr const char* family = "explicit Runge-Kutta";
   static constexpr int stages = 7;
   static constexpr int order = 5;
+  static constexpr bool takes_algebraic = false;
+  static constexpr int order_of_index2 = 0;
+  static constexpr int order_of_index3 = 0;
   static constexpr int error_order = 5;  ///< the estimate is O(h^5)
   static constexpr int dense_degree = 4;
   static constexpr double A[7][7] = {
@@ -209,11 +215,5 @@ class ExplicitRungeKutta {
   Real K_[s][n];
   Real z_[n];  ///< Y_s - y_n
 };
-
-/// The methods, for the run-time table.
-template <class System, class Real>
-using Rk4 = ExplicitRungeKutta<Rk4Tableau, System, Real>;
-template <class System, class Real>
-using Dopri54 = ExplicitRungeKutta<Dopri54Tableau, System, Real>;
 
 }  // namespace manyfold

@@ -4,16 +4,16 @@
 // residual of the dense output far from the nodes sees it. The matrix of the stages makes of it the error of the
 // algebraic variables there, which is what the error test bounds and what users see between the steps. It costs one
 // evaluation of the equations.
-#include "../dense_output.hpp"
-#include "../error_norm.hpp"
-#include "../static_for.hpp"
+#include "../control/error_norm.hpp"
+#include "../lane/static_for.hpp"
+#include "dense_output.hpp"
 
 namespace manyfold {
 
 /// Does the error test look into the steps?
 template <class System>
 constexpr bool tests_interior() {
-  return error_test == ErrorTest::all && System::constrained();
+  return System::spec.error_test == ErrorTest::all && System::constrained();
 }
 
 /// What errors within a step count beside those at its end, where the dense output is less accurate than the method:

@@ -5,11 +5,11 @@
 // Stages Y_i = y_n + z_i solve F(t_n + c_i h, Y_i, Y'_i) = 0 with Y'_i = (1/h) sum_j (A^-1)_ij z_j. Newton's method in
 // the variables w = T^-1 z falls apart into one real system with (gamma/h) F_y' + F_y, where the number of stages is
 // odd, and, per complex pair, one complex system with ((alpha + i beta)/h) F_y' + F_y.
-#include "../linalg/factors.hpp"
-#include "../linearisation.hpp"
-#include "collocation_tableaux.hpp"
+#include "../algebra/factors.hpp"
+#include "../stage/linearisation.hpp"
 #include "interior.hpp"
 #include "step.hpp"
+#include "tableaux/collocation.hpp"
 
 namespace manyfold {
 
@@ -475,23 +475,5 @@ class Collocation {
     }
   }
 };
-
-/// The methods, for the run-time table.
-template <class System, class Real>
-using Radau1 = Collocation<RadauIIA1, System, Real>;
-template <class System, class Real>
-using Radau3 = Collocation<RadauIIA3, System, Real>;
-template <class System, class Real>
-using Radau5 = Collocation<RadauIIA5, System, Real>;
-template <class System, class Real>
-using Radau9 = Collocation<RadauIIA9, System, Real>;
-template <class System, class Real>
-using Radau13 = Collocation<RadauIIA13, System, Real>;
-template <class System, class Real>
-using Lobatto2 = Collocation<LobattoIIIC2, System, Real>;
-template <class System, class Real>
-using Lobatto4 = Collocation<LobattoIIIC4, System, Real>;
-template <class System, class Real>
-using Lobatto6 = Collocation<LobattoIIIC6, System, Real>;
 
 }  // namespace manyfold

@@ -4,11 +4,11 @@
 //
 // In terms of F = M y' - f stage i solves (F_y'/(gamma h) + F_y) U_i = -F(t_n + c_i h, Y_i, -sum_j C_ij U_j / h) -
 // d_i h F_t, with Y_i = y_n + sum_j a_ij U_j. The order rests on Jacobians that are exact: they are new in every step.
-#include "../linalg/factors.hpp"
-#include "../linearisation.hpp"
+#include "../algebra/factors.hpp"
+#include "../stage/linearisation.hpp"
 #include "interior.hpp"
-#include "rosenbrock_tableaux.hpp"
 #include "step.hpp"
+#include "tableaux/rosenbrock.hpp"
 
 namespace manyfold {
 
@@ -227,13 +227,5 @@ class Rosenbrock {
   StageFactors factors_;
   Real U_[s][n];
 };
-
-/// The methods, for the run-time table.
-template <class System, class Real>
-using Rodas3 = Rosenbrock<Rodas3PTableau, System, Real>;
-template <class System, class Real>
-using Rodas4 = Rosenbrock<Rodas4Tableau, System, Real>;
-template <class System, class Real>
-using Rodas5p = Rosenbrock<Rodas5PTableau, System, Real>;
 
 }  // namespace manyfold

@@ -1,9 +1,10 @@
 #pragma once
 // What every one-step method gets from the integrator and gives back.
-#include "../dense_output.hpp"
-#include "../error_norm.hpp"
-#include "../newton.hpp"
-#include "../system.hpp"
+#include "../control/error_norm.hpp"
+#include "../model/system.hpp"
+#include "../stage/newton.hpp"
+#include "../stage/work.hpp"
+#include "dense_output.hpp"
 
 namespace manyfold {
 
@@ -69,23 +70,6 @@ MANYFOLD_INLINE void add_attempt(const MaskOf<Real>& lanes, const StepAttempt<Re
   all.rate = select(lanes, attempt.rate, all.rate);
   all.last_rate = select(lanes, attempt.last_rate, all.last_rate);
   all.iterations = select(lanes, attempt.iterations, all.iterations);
-}
-
-/// Work of the lanes.
-template <class Real>
-struct WorkCounters {
-  CountOf<Real> newton_iterations;
-  CountOf<Real> residuals;
-  CountOf<Real> jacobians;
-  CountOf<Real> factorizations;
-  CountOf<Real> solves;
-  double newton_passes;  ///< of the pack, for the utilisation of its lanes
-};
-
-/// Adds `amount` in the lanes of `mask`.
-template <class Real>
-MANYFOLD_INLINE void count_work(CountOf<Real>& counter, const MaskOf<Real>& mask, const Real& amount) {
-  counter += static_cast<CountOf<Real>>(select(mask, amount, Real(0.0)));
 }
 
 }  // namespace manyfold

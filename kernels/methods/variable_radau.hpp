@@ -13,6 +13,8 @@ struct RadauIIAVariable {
   static constexpr const char* name = "radau";
   static constexpr const char* family = "Radau IIA";
   static constexpr int order = 13;
+  static constexpr int order_of_index2 = 13;
+  static constexpr int order_of_index3 = 12;
   static constexpr double raise_below = 0.002;  ///< Psi; VITU in RADAU
   static constexpr double lower_above = 0.8;    ///< Psi; VITD
   static constexpr double least_growth = 0.8;   ///< of the step where the order may be raised; HHOD
@@ -20,10 +22,10 @@ struct RadauIIAVariable {
   static constexpr double steps_to_wait = 10.0;
 };
 
-template <class System_, class Real_>
+template <class Tableau_, class System_, class Real_>
 class VariableRadau {
  public:
-  using Tableau = RadauIIAVariable;
+  using Tableau = Tableau_;
   using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
@@ -139,9 +141,5 @@ class VariableRadau {
   Order9 order9_;
   Order13 order13_;
 };
-
-/// The method, for the run-time table.
-template <class System, class Real>
-using Radau = VariableRadau<System, Real>;
 
 }  // namespace manyfold

@@ -28,8 +28,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/lockstep.hpp"
-#include "kernels/cuda/sampling.hpp"
+#include "kernels/device/phased.hpp"
+#include "kernels/device/sampling.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum_index2/pendulum_index2.hpp"

@@ -47,7 +47,7 @@ TEST(DeviceThreads, DoWhatALaneOfTheProcessorDoesBitForBit) {
 TEST(DeviceThreads, IntegrateTheEsdirkAndLeaveTheEndState) {
   LoadedKernel loaded;
   test::Ensemble ensemble = scalar_ensemble<Pendulum>(loaded, 40);
-  loaded.kernel = &kernel<Pendulum, Esdirk54, double>();
+  loaded.kernel = &kernel<Pendulum, Esdirk54, KernelSpec<>{}, double>();
   ensemble.t_end = 2.0;
   const test::Results expected = ensemble.solve();
   const BatchResult device = integrate_as_device<Esdirk54<System<Pendulum>, double>>(ensemble, 2);
@@ -60,10 +60,11 @@ TEST(DeviceThreads, IntegrateTheEsdirkAndLeaveTheEndState) {
 TEST(DeviceThreads, ProjectLikeALaneOfTheProcessor) {
   LoadedKernel loaded;
   test::Ensemble ensemble = scalar_ensemble<PendulumIndex3>(loaded, 40);
-  loaded.kernel = &kernel<PendulumIndex3, Radau5, double, ProjectedSystem>();
+  constexpr KernelSpec<> projected{.projection = true};
+  loaded.kernel = &kernel<PendulumIndex3, Radau5, projected, double>();
   ensemble.times = {0.31, 1.0};
   const test::Results expected = ensemble.solve();
-  const BatchResult device = integrate_as_device<Radau5<ProjectedSystem<System<PendulumIndex3>>, double>>(ensemble, 2);
+  const BatchResult device = integrate_as_device<Radau5<System<PendulumIndex3, projected>, double>>(ensemble, 2);
   expect_same_bits(device.values, expected.values);
   for (const InstanceOutcome& outcome : device.outcomes) EXPECT_EQ(outcome.status, Status::success);
 }

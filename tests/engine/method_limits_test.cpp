@@ -1,6 +1,4 @@
 // The table of what methods can integrate: that it is the catalogue's, the documentation's, and what is done.
-#include <manyfold/method_limits.hpp>
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +59,8 @@ TEST(MethodLimits, TheDocumentationHasTheTable) {
 }
 
 TEST(MethodLimits, WhatTheTableRefusesIsRefused) {
-  for (const MethodLimits& limits : method_limits) {
+  for (const MethodDescription& method : methods()) {
+    const MethodLimits& limits = method.limits;
     for (int index = 1; index <= most_index; ++index) {
       for (const Form form : {Form::residual, Form::mass_matrix, Form::semi_explicit}) {
         const bool expected =
@@ -110,7 +109,8 @@ TEST(MethodLimits, ReferencesSuitTheModelAndAreOfOtherFamilies) {
   const auto family_of = [](const std::string& name) {
     return std::find_if(methods().begin(), methods().end(), [&](const auto& m) { return m.name == name; })->family;
   };
-  for (const MethodLimits& limits : method_limits) {
+  for (const MethodDescription& method : methods()) {
+    const MethodLimits& limits = method.limits;
     for (int index = 1; index <= most_index; ++index) {
       for (const Form form : {Form::residual, Form::semi_explicit}) {
         const ModelDescription description = model(form, index);

@@ -14,7 +14,7 @@
 #include "host/compiler/catalog.hpp"
 #include "host/io/output_times.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
-#include "kernels/sparsity.hpp"
+#include "kernels/algebra/sparsity.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/error_scales.hpp"
 

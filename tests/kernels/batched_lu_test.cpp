@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/linalg/batched_lu.hpp"
+#include "kernels/algebra/batched_lu.hpp"
 
 namespace manyfold {
 namespace {

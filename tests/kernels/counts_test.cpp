@@ -1,7 +1,7 @@
 // Counts of the lanes, beyond what numbers of single precision hold.
 #include <gtest/gtest.h>
 
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
 
 namespace manyfold {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/lane/pack.hpp"
-#include "kernels/system.hpp"
+#include "kernels/model/system.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/rlc_index1/rlc_index1.hpp"
 #include "problems/robertson/robertson.hpp"

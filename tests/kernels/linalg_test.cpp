@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "kernels/algebra/factors.hpp"
 #include "kernels/lane/pack.hpp"
-#include "kernels/linalg/factors.hpp"
-#include "kernels/system.hpp"
+#include "kernels/model/system.hpp"
 #include "problems/medical_akzo_nobel/medical_akzo_nobel.hpp"
 
 namespace manyfold {

@@ -1,9 +1,8 @@
 // A method whose functions are not those that it says it has does not compile.
 #include <gtest/gtest.h>
 
-#include "kernels/methods/bdf.hpp"
+#include "kernels/methods/all.hpp"
 #include "kernels/methods/method.hpp"
-#include "kernels/methods/variable_radau.hpp"
 #include "problems/robertson/robertson.hpp"
 
 namespace manyfold {

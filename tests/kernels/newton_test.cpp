@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
 
 namespace manyfold {
 namespace {
 
-using Lanes = LaneTraits<KernelLane>;
+using Lanes = LaneTraits<KernelLane<>>;
 
 struct Verdict {
   double contraction;
@@ -23,11 +23,11 @@ struct Verdict {
 template <int index>
 std::vector<Verdict> solve(const std::vector<std::vector<double>>& sequences) {
   const NewtonControl control{1e-3, 7};
-  KernelLane contraction(0.1);
+  KernelLane<> contraction(0.1);
   std::size_t k = 0;
-  const auto result = solve_newton<KernelLane, index>(
-      control, MaskOf<KernelLane>(true), MaskOf<KernelLane>(false), contraction, [&](const auto&) {
-        KernelLane size(0.0);
+  const auto result = solve_newton<KernelLane<>, index>(
+      control, MaskOf<KernelLane<>>(true), MaskOf<KernelLane<>>(false), contraction, [&](const auto&) {
+        KernelLane<> size(0.0);
         for (int lane = 0; lane < Lanes::width; ++lane) {
           const auto& own = sequences[static_cast<std::size_t>(lane) % sequences.size()];
           Lanes::set(size, lane, own[std::min(k, own.size() - 1)]);

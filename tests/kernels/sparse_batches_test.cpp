@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/linalg/factors.hpp"
+#include "kernels/algebra/factors.hpp"
 
 namespace manyfold {
 namespace {

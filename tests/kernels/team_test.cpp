@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/linalg/team_lu.hpp"
+#include "kernels/algebra/team_lu.hpp"
 #include "tests/support/thread_team.hpp"
 
 namespace manyfold {

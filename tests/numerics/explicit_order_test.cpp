@@ -51,7 +51,7 @@ TEST(ExplicitEstimate, FollowsTheOrderThatTheStepControlCountsOn) {
 template <class Problem, template <class, class> class Method>
 test::Results solve(double rtol) {
   LoadedKernel loaded;
-  loaded.kernel = &kernel<Problem, Method, double>();
+  loaded.kernel = &kernel<Problem, Method, KernelSpec<>{}, double>();
   describe_model<Problem>(loaded.model);
   test::Ensemble ensemble;
   ensemble.loaded = &loaded;

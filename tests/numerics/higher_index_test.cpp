@@ -60,9 +60,9 @@ struct Index3 {
 
 /// Largest error at the end for each kind of variable. Multipliers are settled there: they have the order of what they
 /// follow from, not that of the method's own, which is one or two less (Hairer, Lubich & Roche 1989).
-template <class Problem, template <class, class> class Method, template <class> class Wrap>
+template <class Problem, template <class, class> class Method, auto spec>
 std::array<double, 3> errors_with(int steps) {
-  const LoadedKernel loaded = test::own_kernel<Problem, Method, Wrap>();
+  const LoadedKernel loaded = test::own_kernel<Problem, Method, spec>();
   test::Ensemble ensemble;
   ensemble.loaded = &loaded;
   ensemble.repeat_defaults(1);
@@ -81,10 +81,10 @@ std::array<double, 3> errors_with(int steps) {
   return errors;
 }
 
-template <class Problem, template <class, class> class Method, template <class> class Wrap = KernelSystem>
+template <class Problem, template <class, class> class Method, auto spec = KernelSpec<>{}>
 void expect_orders(int steps, const std::vector<double>& orders, double tolerance = 0.15) {
-  const auto coarse = errors_with<Problem, Method, Wrap>(steps);
-  const auto fine = errors_with<Problem, Method, Wrap>(2 * steps);
+  const auto coarse = errors_with<Problem, Method, spec>(steps);
+  const auto fine = errors_with<Problem, Method, spec>(2 * steps);
   for (std::size_t kind = 0; kind < orders.size(); ++kind) {
     const double slope = std::log2(coarse[kind] / fine[kind]);
     std::cout << slope << " (" << fine[kind] << ") ";
@@ -110,10 +110,10 @@ TEST(HigherIndex, Radau5OnIndex3) {
 // constraint's force, becomes that of positions. (Shorter steps would meet what Newton's method leaves, longer
 // ones are far from the limit.)
 TEST(HigherIndex, Radau5OnIndex2Projected) {
-  expect_orders<Index2, Radau5, ProjectedSystem>(32, {5.0, 5.0});
+  expect_orders<Index2, Radau5, KernelSpec<>{.projection = true}>(32, {5.0, 5.0});
 }
 TEST(HigherIndex, Radau5OnIndex3Projected) {
-  expect_orders<Index3, Radau5, ProjectedSystem>(12, {4.0, 4.0, 4.0}, 0.25);
+  expect_orders<Index3, Radau5, KernelSpec<>{.projection = true}>(12, {4.0, 4.0, 4.0}, 0.25);
 }
 
 /// Errors of variables of index 1 follow rtol. Those of index 2 and 3 count times h and h^2 in the error test: with h

@@ -5,7 +5,7 @@
 #include <nvector/nvector_serial.h>
 #include <sunlinsol/sunlinsol_dense.h>
 
-#include "kernels/describe.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/lane/scalar.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/bouncing_ball_track/bouncing_ball_track.hpp"

@@ -311,7 +311,7 @@ struct Conserving : PendulumIndex3 {
 /// Largest violation at times that fall into the steps.
 template <class Model>
 double largest_violation(double tolerance, auto&& violation) {
-  Ensemble<Model, Radau5, ProjectedSystem> ensemble(1);
+  Ensemble<Model, Radau5, KernelSpec<>{.projection = true}> ensemble(1);
   std::vector<double> times;
   for (int k = 1; k <= 201; ++k) times.push_back(Model::t_span[1] * k / 201.0);
   const EnsembleResult result = ensemble.solve({.rtol = tolerance, .atol = {tolerance}}, times);

@@ -21,6 +21,8 @@
 namespace manyfold {
 namespace {
 
+constexpr KernelSpec<> projected{.projection = true};
+
 constexpr double g = 13.7503716360407456549801915596;
 constexpr double periods = 100.0;
 
@@ -34,9 +36,9 @@ struct Drift {
 };
 
 /// At times that fall into the steps, not on their ends.
-template <class Model, template <class, class> class Method, template <class> class Wrap>
+template <class Model, template <class, class> class Method, auto spec>
 Drift drift(double tolerance) {
-  Ensemble<Model, Method, Wrap> ensemble(1);
+  Ensemble<Model, Method, spec> ensemble(1);
   ensemble.t_span(0.0, 2.0 * periods);
   std::vector<double> times;
   for (int k = 1; k <= 3001; ++k) times.push_back(2.0 * periods * k / 3001.0);
@@ -69,8 +71,8 @@ void print(const char* model, const char* method, double tolerance, const Drift&
 template <class Model, template <class, class> class Method>
 void expect_no_drift(double tolerance, bool drifts_without = true) {
   const char* method = Method<System<Model>, double>::Tableau::name;
-  const Drift without = drift<Model, Method, KernelSystem>(tolerance);
-  const Drift with = drift<Model, Method, ProjectedSystem>(tolerance);
+  const Drift without = drift<Model, Method, KernelSpec<>{}>(tolerance);
+  const Drift with = drift<Model, Method, projected>(tolerance);
   print(Model::name, method, tolerance, without);
   print(Model::name, method, tolerance, with);
   ASSERT_EQ(with.status, Status::success);
@@ -107,8 +109,8 @@ TEST(Drift, IndexOneWithMethodsOfOtherFamilies) {
 // The velocity of Radau IIA of order 5 is of order 3 in the direction of the constraint's force, and of order 4 in the
 // others, at index 3. Moving it in that direction alone keeps the lower order out of the rest.
 TEST(Drift, ProjectionCostsIndexThreeNoEnergyAndNoSteps) {
-  const Drift without = drift<PendulumIndex3, Radau5, KernelSystem>(1e-6);
-  const Drift with = drift<PendulumIndex3, Radau5, ProjectedSystem>(1e-6);
+  const Drift without = drift<PendulumIndex3, Radau5, KernelSpec<>{}>(1e-6);
+  const Drift with = drift<PendulumIndex3, Radau5, projected>(1e-6);
   // As in the other forms: at most a thousand tolerances of the energy over a hundred periods.
   EXPECT_LE(with.energy, 1e3 * 1e-6 * g);
   EXPECT_LE(with.end, 1e-3);
@@ -119,7 +121,7 @@ TEST(Drift, ProjectionCostsIndexThreeNoEnergyAndNoSteps) {
 /// k cd(sqrt(g) t, k) with k = sin(pi/4), 22.19 of the NIST handbook.
 template <class Model, template <class, class> class Method>
 std::array<double, 2> pendulum_errors(int steps) {
-  const LoadedKernel loaded = test::own_kernel<Model, Method, ProjectedSystem>();
+  const LoadedKernel loaded = test::own_kernel<Model, Method, projected>();
   test::Ensemble ensemble;
   ensemble.loaded = &loaded;
   ensemble.repeat_defaults(1);
@@ -190,7 +192,7 @@ TEST(MovedEnd, OfBackwardDifferences) {
 // Each instance as if it were alone, whatever the others of its pack need.
 TEST(Projection, LeavesLanesIndependent) {
   LoadedKernel loaded;
-  loaded.kernel = &kernel<PendulumIndex3, Radau5, KernelLane, ProjectedSystem>();
+  loaded.kernel = &kernel<PendulumIndex3, Radau5, projected>();
   describe_model<PendulumIndex3>(loaded.model);
   test::Ensemble ensemble;
   ensemble.loaded = &loaded;
@@ -210,9 +212,6 @@ TEST(Projection, LeavesLanesIndependent) {
   }
 }
 
-template <class Base>
-using MixedAndProjected = MixedSystem<ProjectedSystem<Base>>;
-
 // In single precision to a few units in its last place.
 TEST(Projection, WorksInSingleAndMixedPrecision) {
   LoadedKernel loaded;
@@ -229,8 +228,10 @@ TEST(Projection, WorksInSingleAndMixedPrecision) {
     EXPECT_NEAR(std::hypot(result.values[0], result.values[1]), 1.0, allowance);
     EXPECT_NEAR(result.values[0] * result.values[2] + result.values[1] * result.values[3], 0.0, 10.0 * allowance);
   };
-  expect(kernel<PendulumIndex2, Radau5, Single, ProjectedSystem>(), 3e-7);
-  expect(kernel<PendulumIndex2, Radau5, double, MixedAndProjected>(), 1e-12);
+  expect(kernel<PendulumIndex2, Radau5, KernelSpec<>{.precision = Precision::float32, .projection = true}, Single>(),
+         3e-7);
+  expect(kernel<PendulumIndex2, Radau5, KernelSpec<>{.precision = Precision::mixed, .projection = true}, double>(),
+         1e-12);
 }
 
 // Projection would pull it to another rod.
@@ -238,7 +239,7 @@ TEST(Projection, RefusesAStartOffTheInvariants) {
   Ensemble<Pendulum, Radau5> free(1);
   free.set("x", 1.1);
   EXPECT_EQ(free.solve().outcomes[0].status, Status::success);
-  Ensemble<Pendulum, Radau5, ProjectedSystem> bound(1);
+  Ensemble<Pendulum, Radau5, projected> bound(1);
   bound.set("x", 1.1);
   const EnsembleResult result = bound.solve();
   EXPECT_EQ(result.outcomes[0].status, Status::inconsistent_initial_conditions);
@@ -247,7 +248,7 @@ TEST(Projection, RefusesAStartOffTheInvariants) {
 
 TEST(Projection, AsksForAnEnsembleThatIsCompiledForIt) {
   EXPECT_THROW((Ensemble<Pendulum, Radau5>(1).solve({.projection = true})), UsageError);
-  EXPECT_NO_THROW((Ensemble<Pendulum, Radau5, ProjectedSystem>(1).solve({.projection = true})));
+  EXPECT_NO_THROW((Ensemble<Pendulum, Radau5, projected>(1).solve({.projection = true})));
 }
 
 }  // namespace

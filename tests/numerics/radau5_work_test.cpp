@@ -1,12 +1,13 @@
 // Steps and factorisations beside those of RADAU5 by Hairer and Wanner at equal internal tolerance.
-#define MANYFOLD_JACOBIAN_REUSE 2  // its rule: contraction
-#define MANYFOLD_ERROR_TEST 1      // its test: differential
 #include "problems/das1/das1.hpp"
 #include "problems/van_der_pol/van_der_pol.hpp"
 #include "tests/support/accuracy.hpp"
 
 namespace manyfold {
 namespace {
+
+/// Its rule and its error test.
+constexpr KernelSpec<> as_radau5{.jacobian_reuse = JacobianReuse::contraction, .error_test = ErrorTest::differential};
 
 struct Work {
   std::string model;
@@ -46,11 +47,11 @@ const std::vector<Work> radau5 = {
 };
 
 LoadedKernel kernel_for(const std::string& model) {
-  if (model == "robertson") return test::own_kernel<Robertson, Radau5>();
-  if (model == "van_der_pol") return test::own_kernel<VanDerPol, Radau5>();
-  if (model == "pendulum") return test::own_kernel<Pendulum, Radau5>();
-  if (model == "das1") return test::own_kernel<Das1, Radau5>();
-  return test::own_kernel<TransistorAmplifier, Radau5>();
+  if (model == "robertson") return test::own_kernel<Robertson, Radau5, as_radau5>();
+  if (model == "van_der_pol") return test::own_kernel<VanDerPol, Radau5, as_radau5>();
+  if (model == "pendulum") return test::own_kernel<Pendulum, Radau5, as_radau5>();
+  if (model == "das1") return test::own_kernel<Das1, Radau5, as_radau5>();
+  return test::own_kernel<TransistorAmplifier, Radau5, as_radau5>();
 }
 
 TEST(Radau5Work, IsThatOfRadau5) {

@@ -7,10 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/methods/dirk.hpp"
-#include "kernels/methods/explicit.hpp"
-#include "kernels/methods/radau.hpp"
-#include "kernels/methods/rosenbrock.hpp"
+#include "kernels/methods/all.hpp"
 
 namespace manyfold {
 namespace {

@@ -2,9 +2,8 @@
 // End-point errors of the built-in problems against their reference solutions.
 #include <gtest/gtest.h>
 
-#include <manyfold/method_limits.hpp>
-
-#include "kernels/kernel.hpp"
+#include "host/compiler/catalog.hpp"
+#include "kernels/entry/kernel.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
@@ -58,10 +57,10 @@ inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std
 }
 
 /// A kernel of the test program itself, in scalar lanes: no wait for a compiler.
-template <class Model, template <class, class> class Method, template <class> class Wrap = KernelSystem>
+template <class Model, template <class, class> class Method, auto spec = KernelSpec<>{}>
 LoadedKernel own_kernel() {
   LoadedKernel loaded;
-  loaded.kernel = &kernel<Model, Method, double, Wrap>();
+  loaded.kernel = &kernel<Model, Method, spec, double>();
   describe_model<Model>(loaded.model);
   return loaded;
 }
@@ -91,7 +90,7 @@ inline double largest_error(const std::vector<double>& values, const std::vector
 /// How large that may be: a hundred tolerances. The error test bounds errors of steps, of which methods of low order
 /// take many, N ~ rtol^(-1/(p+1)), and all of them may add up.
 inline double allowed_error(const LoadedKernel& kernel, double rtol) {
-  const int order = limits_of(kernel.kernel->method)->order;
+  const int order = described_method(kernel.kernel->method)->order;
   return order > 3 ? 100.0 : std::max(200.0, 3.0 * std::pow(rtol, -1.0 / (order + 1.0)));
 }
 

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/fused.hpp"
-#include "kernels/kernel.hpp"
+#include "kernels/device/fused.hpp"
+#include "kernels/entry/kernel.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/thread_team.hpp"
 
@@ -105,7 +105,7 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
 /// `count` instances of `Model` with perturbed parameters, for lanes of width one.
 template <class Model>
 Ensemble scalar_ensemble(LoadedKernel& loaded, std::size_t count) {
-  loaded.kernel = &kernel<Model, Radau5, double>();
+  loaded.kernel = &kernel<Model, Radau5, KernelSpec<>{}, double>();
   describe_model<Model>(loaded.model);
   Ensemble ensemble;
   ensemble.loaded = &loaded;

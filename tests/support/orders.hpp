@@ -2,7 +2,7 @@
 // Measured orders of a method: of the solution at constant step, of its dense output and of its error estimate.
 #include <gtest/gtest.h>
 
-#include "kernels/kernel.hpp"
+#include "kernels/entry/kernel.hpp"
 #include "tests/support/ensembles.hpp"
 
 namespace manyfold::test {
@@ -62,7 +62,7 @@ struct Errors {
 template <template <class, class> class Method, class Problem>
 Errors errors_with(int steps, double rtol) {
   LoadedKernel loaded;
-  loaded.kernel = &kernel<Problem, Method, double>();
+  loaded.kernel = &kernel<Problem, Method, KernelSpec<>{}, double>();
   describe_model<Problem>(loaded.model);
   Ensemble ensemble;
   ensemble.loaded = &loaded;

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/team.hpp"
+#include "kernels/lane/team.hpp"
 
 namespace manyfold::test {
 

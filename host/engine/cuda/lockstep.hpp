@@ -1,5 +1,5 @@
 #pragma once
-// The lockstep tier on one stream of a device: launches the phases that kernels/cuda/lockstep.hpp describes, and cuBLAS
+// The lockstep tier on one stream of a device: launches the phases that kernels/device/phased.hpp describes, and cuBLAS
 // between them where matrices are full.
 #include <functional>
 #include <map>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "host/engine/cuda/memory.hpp"
-#include "kernels/cuda/batch.hpp"
+#include "kernels/device/batch.hpp"
 
 namespace manyfold::cuda {
 

@@ -5,8 +5,8 @@
 
 #include "host/engine/cuda/lockstep.hpp"
 #include "host/engine/device.hpp"
-#include "kernels/cuda/batch.hpp"
-#include "kernels/cuda/sampling.hpp"
+#include "kernels/device/batch.hpp"
+#include "kernels/device/sampling.hpp"
 
 namespace manyfold::cuda {
 

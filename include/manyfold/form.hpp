@@ -1,0 +1,12 @@
+#pragma once
+
+namespace manyfold {
+
+/// The form in which a model states its equations, the most general first.
+enum class Form {
+  residual,       ///< F(t, y, y') = 0
+  mass_matrix,    ///< M y' = f(t, y)
+  semi_explicit,  ///< the same with a diagonal M of ones and zeros
+};
+
+}  // namespace manyfold

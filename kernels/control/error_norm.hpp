@@ -1,0 +1,36 @@
+#pragma once
+// The norm in which errors and Newton corrections are small or not: weighted root mean square,
+// ||x|| = sqrt(mean((x_i / (atol_i + rtol |y_i|))^2)). Hairer & Wanner II, (IV.8.21).
+#include "../lane/scalar.hpp"
+
+namespace manyfold {
+
+/// Tolerances of all instances.
+template <int n>
+struct Tolerances {
+  double rtol;
+  double atol[n];
+};
+
+/// weight_i = 1 / (atol_i + rtol |y_i|)
+template <class Real, int n>
+MANYFOLD_INLINE void error_weights(const Tolerances<n>& tolerances, const Real (&y)[n], Real (&weight)[n]) {
+  for (int i = 0; i < n; ++i) {
+    weight[i] = Real(1.0) / (Real(tolerances.atol[i]) + Real(tolerances.rtol) * abs(y[i]));
+  }
+}
+
+/// Sum of squares of weighted components; several vectors may be added up before the root is taken.
+template <class Real, int n>
+MANYFOLD_INLINE Real weighted_square(const Real (&x)[n], const Real (&weight)[n]) {
+  Real sum(0.0);
+  for (int i = 0; i < n; ++i) sum += square(x[i] * weight[i]);
+  return sum;
+}
+
+template <class Real, int n>
+MANYFOLD_INLINE Real weighted_norm(const Real (&x)[n], const Real (&weight)[n]) {
+  return sqrt(weighted_square(x, weight) * Real(1.0 / n));
+}
+
+}  // namespace manyfold

@@ -1,0 +1,131 @@
+#pragma once
+// The fused tier on a GPU: a persistent kernel whose threads, or tiles of threads, pull instances from a queue, so that
+// a slow instance holds up its warp's lanes but for the step they share. A thread is a lane of width one; a tile is one
+// too, whose threads divide the matrices.
+//
+// Initial points are found by a kernel of their own: within the integration one thread's search would stall 31 others.
+#include "../drive/lane_driver.hpp"
+#include "batch.hpp"
+
+namespace manyfold {
+
+/// What hands out the numbers 0, 1, 2, ... to threads, each once.
+struct AtomicQueue {
+  static MANYFOLD_INLINE int take(int* next) {
+#if defined(__CUDA_ARCH__)
+    return atomicAdd(next, 1);
+#else
+    return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+#endif
+  }
+};
+
+/// The supply of one thread, or of a team.
+template <class Method>
+class BatchSupply {
+ public:
+  using System = typename Method::System;
+  using Initial = typename Integrator<Method>::Initial;
+  using Team = TeamOf<System>;
+
+  MANYFOLD_INLINE BatchSupply(const DeviceBatch& batch, const Team& team) : batch_(&batch), team_(team) {}
+
+  MANYFOLD_INLINE const Team& team() const { return team_; }
+
+  static MANYFOLD_INLINE Assignment assignment(const DeviceBatch& batch, int i) {
+    const std::int64_t at = i;
+    return {batch.first + at,
+            batch.parameters + at * System::parameters,
+            batch.initial + at * System::initial_size,
+            batch.t_span[2 * at],
+            batch.t_span[2 * at + 1],
+            batch.times + at * batch.time_count,
+            batch.time_count,
+            batch.values + at * batch.time_count * batch.saved.count,
+            batch.end_states != nullptr ? batch.end_states + at * 2 * System::n : nullptr,
+            batch.events + at * batch.event_capacity,
+            batch.event_values + at * batch.event_capacity * 2 * (batch.saved.count + System::discrete),
+            batch.event_capacity,
+            batch.first_event_times + at * System::events};
+  }
+
+  MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
+    const int i = team_.broadcast(leads(team_) ? AtomicQueue::take(batch_->next) : 0);
+    if (i >= batch_->count) return {};
+    return {static_cast<const Initial*>(batch_->ready) + i, 0, assignment(*batch_, i)};
+  }
+
+  MANYFOLD_INLINE void store(const Assignment& assignment, const InstanceOutcome& outcome) {
+    if (leads(team_)) batch_->outcomes[assignment.instance - batch_->first] = outcome;
+  }
+
+  MANYFOLD_INLINE bool cancelled() const {
+    // One of a team looks, so that all see the same.
+    return team_.broadcast(leads(team_) ? *static_cast<const volatile int*>(batch_->cancelled) : 0) != 0;
+  }
+
+  /// Instances that no thread has taken keep the outcome they came with: cancelled.
+  MANYFOLD_INLINE void cancel_ready() {}
+
+ private:
+  const DeviceBatch* batch_;
+  Team team_;
+};
+
+/// Begins the results of instance `i` and makes its initial conditions consistent.
+template <class Method>
+MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
+                                         typename Integrator<Method>::Conditions& conditions) {
+  using System = typename Method::System;
+  const auto& options = *static_cast<const IntegratorOptions<System::n>*>(batch.options);
+  auto& ready = static_cast<typename Integrator<Method>::Initial*>(batch.ready)[i];
+  const Assignment assignment = BatchSupply<Method>::assignment(batch, i);
+  const double missing = __builtin_bit_cast(double, 0x7ff8ULL << 48);  // NaN
+  for (int k = 0; k < batch.time_count * batch.saved.count; ++k) assignment.values[k] = missing;
+  if (assignment.end_state != nullptr) {
+    for (int k = 0; k < 2 * System::n; ++k) assignment.end_state[k] = missing;
+  }
+  for (int k = 0; k < System::events; ++k) assignment.first_event_times[k] = missing;
+  // What it keeps if nobody comes to integrate it.
+  InstanceOutcome outcome;
+  outcome.t_reached = assignment.t_begin;
+  batch.outcomes[i] = outcome;
+  System::complete_initial(assignment.parameters, batch.initial + static_cast<std::int64_t>(i) * System::initial_size);
+  ready.t = assignment.t_begin;
+  ready.t_end = assignment.t_end;
+  System::distribute_initial(
+      assignment.initial, [&](int k, double value) { ready.y[k] = value; },
+      [&](int k, double value) { ready.dy[k] = value; });
+  for (int k = 0; k < System::parameters; ++k) ready.p[k] = assignment.parameters[k];
+  Integrator<Method>::initialize(options, ready, conditions);
+}
+
+/// Integrates instances, one after another, until the queue is empty; a team's threads call this together.
+template <class Method>
+MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, typename Method::Workspace& workspace,
+                                         const TeamOf<typename Method::System>& team, Utilisation& utilisation) {
+  const auto& options = *static_cast<const IntegratorOptions<Method::n>*>(batch.options);
+  BatchSupply<Method> supply(batch, team);
+  LaneDriver<Method, BatchSupply<Method>> driver(options, batch.saved, supply, workspace);
+  driver.run(utilisation);
+}
+
+template <class Method>
+MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_forced) {
+  constexpr int team_size = TeamOf<typename Method::System>::size;
+  return {kernel_interface_version,
+          Method::System::n,
+          Method::System::parameters,
+          Method::System::initial_size,
+          Method::System::events,
+          Method::System::discrete,
+          static_cast<int>(sizeof(typename Integrator<Method>::Initial)),
+          static_cast<int>(sizeof(IntegratorOptions<Method::n>)),
+          block_size,
+          block_size_forced,
+          team_size,
+          team_size > 1 ? static_cast<int>(sizeof(typename Method::Workspace)) : 0,
+          {}};
+}
+
+}  // namespace manyfold

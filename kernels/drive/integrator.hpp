@@ -1,0 +1,705 @@
+#pragma once
+// The integrator of one pack: every tick is one step attempt of every live lane.
+#include <manyfold/status.hpp>
+
+#include "../constraints/projection.hpp"
+#include "../constraints/settled_output.hpp"
+#include "../control/step_control.hpp"
+#include "../events/events.hpp"
+#include "../methods/interior.hpp"
+#include "../methods/method.hpp"
+#include "../start/initial_conditions.hpp"
+
+namespace manyfold {
+
+/// Settings that all instances share.
+template <int n>
+struct IntegratorOptions {
+  Tolerances<n> tolerances;  ///< of the error test
+  NewtonControl newton;
+  double max_steps;   ///< step attempts per instance
+  double first_step;  ///< 0: chosen from the initial values
+  double max_step;
+  double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
+};
+
+/// Instances of a pack that are ready to be integrated: consistent, with a first step.
+template <class System, class Real>
+struct InitialLanes {
+  Real t;
+  Real t_end;
+  Real y[System::n];
+  Real dy[System::n];
+  Real p[System::constants_size];
+  Real first_step;
+  Real status;  ///< of lanes whose initial conditions failed, else `running`
+  Real residual_norm;
+  Real worst_equation;
+  EventStart<System, Real> events;
+};
+
+/// How far an instance was from consistent conditions, where none were found.
+struct Inconsistency {
+  double residual_norm = 0.0;
+  int worst_equation = -1;
+};
+
+template <class Method>
+class Integrator {
+  static_assert(SteppingMethod<Method>);
+
+ public:
+  using System = typename Method::System;
+  using Real = typename Method::Real;
+  using Mask = MaskOf<Real>;
+  using Lanes = LaneTraits<Real>;
+  using State = typename Method::State;
+  /// Initial points are found in double precision, whatever follows.
+  using InitialReal = typename LaneTraits<Real>::Double;
+  using Initial = InitialLanes<Alone<System>, InitialReal>;
+  using Team = TeamOf<System>;
+  using Events = EventMonitor<Alone<System>, Real, State>;
+  static constexpr int n = System::n;
+  /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
+  static constexpr double running = -1.0;
+  static constexpr bool projects = manyfold::projects<System>();
+  /// Are algebraic variables settled at output times?
+  static constexpr bool settles = settles_output<Alone<System>>();
+
+  MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
+                             const Team& team = {})
+      : options_(options) {
+    method_.use(workspace, team);
+    status_ = Real(static_cast<double>(Status::cancelled));
+    // Idle lanes run along on harmless numbers.
+    state_.t = t_end_ = state_.contraction = Real(0.0);
+    state_.h = Real(1.0);
+    state_.rtol = options.tolerances.rtol;
+    for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
+    for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
+    state_.path.start(Mask(true), Real(1.0), state_.dy);
+    state_.patient = state_.discontinuous = Mask(false);
+    work_.newton_passes = 0.0;
+  }
+
+  /// What finds the initial conditions, with the matrices that it needs. Memory suffices, it need not be constructed.
+  using Conditions = InitialConditions<Alone<System>, InitialReal, true>;
+
+  /// Makes instances ready: `lanes` comes with t, t_end, y, y' and the parameters proper in p. All lanes of the pack at
+  /// once, before they are needed, so that refilling a lane later costs the others nothing.
+  static MANYFOLD_OUTLINE void initialize(const IntegratorOptions<n>& options, Initial& lanes, Conditions& conditions) {
+    System::derive(lanes.p);
+    System::start_discrete(lanes.y, lanes.p);
+    const auto point = conditions.solve(MaskOf<InitialReal>(true), lanes.t, lanes.t_end - lanes.t, lanes.y, lanes.dy,
+                                        lanes.p, options.tolerances);
+    lanes.first_step = point.first_step;
+    lanes.residual_norm = point.residual_norm;
+    lanes.worst_equation = point.worst_equation;
+    lanes.status = select(point.consistent, InitialReal(running), reason(point));
+    if constexpr (projects) {
+      // Where projection would move it at once, an instance starts from values that contradict the invariants.
+      const auto projected = project<System>(point.consistent, lanes.t, lanes.y, lanes.p, options.tolerances);
+      const auto off = point.consistent & !(projected.met & (projected.distance <= InitialReal(1.0)));
+      lanes.status =
+          select(off, InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)), lanes.status);
+      lanes.residual_norm = select(off, projected.violation, lanes.residual_norm);
+    }
+    if constexpr (System::has_events) {
+      const InitialReal forward = select(lanes.t_end < lanes.t, InitialReal(-1.0), InitialReal(1.0));
+      lanes.events = event_start<Alone<System>>(lanes.t, forward, lanes.y, lanes.dy, lanes.p);
+    }
+  }
+
+  /// Puts instance `from` of `lanes` into lane `lane`.
+  MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
+    using From = LaneTraits<InitialReal>;
+    const auto copy = [&](Real& to, const InitialReal& value) { Lanes::set(to, lane, From::get(value, from)); };
+    const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
+    copy(state_.t, lanes.t);
+    put(t_rest_, 0.0);
+    copy(t_end_, lanes.t_end);
+    for (int i = 0; i < n; ++i) {
+      copy(state_.y[i], lanes.y[i]);
+      copy(state_.dy[i], lanes.dy[i]);
+    }
+    for (int i = 0; i < System::constants_size; ++i) copy(state_.p[i], lanes.p[i]);
+    copy(status_, lanes.status);
+    const double t = From::get(lanes.t, from);
+    const double span = From::get(lanes.t_end, from) - t;
+    double h = options_.first_step > 0.0 ? options_.first_step : From::get(lanes.first_step, from);
+    if (options_.fixed_step > 0.0) h = options_.fixed_step;
+    h = min(h, options_.max_step);
+    if (span < 0.0) h = -h;
+    put(state_.contraction, 1.0);
+    put(state_.h, Lanes::get(begin_path(Lanes::only(lane), Real(h)), lane));
+    for (int i = 0; i < n; ++i) {
+      put(state_.weight[i],
+          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
+    }
+    put(history_.h, 0.0);
+    put(history_.error, 1.0);
+    method_.forget(Lanes::only(lane));
+    state_.discontinuous = state_.discontinuous & !Lanes::only(lane);
+    state_.patient = state_.patient & !Lanes::only(lane);
+    put(rejected_error_, largest_number);
+    put(jacobian_age_, 0.0);
+    put(stale_, 1.0);
+    put(after_failure_, 1.0);
+    put(failures_, 0.0);
+    put(rejections_, 0.0);
+    put(failure_, static_cast<double>(Status::step_too_small));
+    put(accepted_, 0.0);
+    put(rejected_, 0.0);
+    put(newton_failures_, 0.0);
+    put(work_.newton_iterations, 0.0);
+    put(work_.residuals, 0.0);
+    put(work_.jacobians, 0.0);
+    put(work_.factorizations, 0.0);
+    put(work_.solves, 0.0);
+    if constexpr (System::has_events) {
+      passage_.monitor.load(lane, lanes.events, from, t, span < 0.0 ? -1.0 : 1.0);
+      put(passage_.cut, largest_number);
+    }
+    // Nothing to do where the span is empty.
+    if (span == 0.0 && Lanes::get(status_, lane) == running) put(status_, static_cast<double>(Status::success));
+  }
+
+  MANYFOLD_INLINE Mask live() const { return status_ == Real(running); }
+
+  /// A step attempt on its way.
+  struct Step {
+    Mask lanes;     ///< in which it is tried
+    Mask last;      ///< it goes to `target`
+    Mask cautious;  ///< it is the first one, or follows a failure
+    Real begin;
+    Real target;  ///< the end or an event, if that comes first
+    Real h;
+  };
+
+  /// One step attempt of every live lane; returns the lanes whose attempt was accepted. Where an event occurs in the
+  /// step, `struck` holds the lane and `reached` its time, until `enter_events` and `leave_events` take it through.
+  MANYFOLD_INLINE Mask tick() {
+    const Step step = begin_step();
+    const StepAttempt<Real> attempt =
+        method_.attempt(step.lanes, stale_ != Real(0.0), step.cautious, state_, step.h, options_.newton, work_);
+    return end_step(step, attempt);
+  }
+
+  /// What the live lanes try next.
+  MANYFOLD_INLINE Step begin_step() {
+    Step step;
+    step.lanes = live();
+    step.begin = state_.t;
+    step.target = t_end_;
+    if constexpr (System::has_events) {
+      const auto nearer = [&](const Real& time) {
+        step.target = select(abs(time - step.begin) < abs(step.target - step.begin), time, step.target);
+      };
+      nearer(passage_.monitor.next_time());
+      nearer(passage_.cut);
+      passage_.proposed = state_.h;
+    }
+    // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
+    Real remaining = step.target - state_.t;
+    if constexpr (coarse_time) remaining -= t_rest_;
+    step.last = abs(state_.h) * Real(1.01) >= abs(remaining);
+    step.h = select(step.last, remaining, state_.h);
+    if constexpr (System::highest_index() > 1) scale_weights(step.lanes, step.h);
+    step.cautious = after_failure_ != Real(0.0);
+    return step;
+  }
+
+  // The attempt of a method in phases, which waits for its linear systems to be solved.
+  MANYFOLD_INLINE void begin_attempt(const Step& step) {
+    method_.begin_attempt(stale_ != Real(0.0), step.cautious, state_, step.h, work_);
+  }
+  MANYFOLD_INLINE auto take_corrections() { return method_.take_corrections(state_, options_.newton, work_); }
+  MANYFOLD_INLINE auto take_estimate() { return method_.take_estimate(state_, work_); }
+  MANYFOLD_INLINE const Method& method() const { return method_; }
+
+  /// Judges the attempt of a step; returns as `tick`.
+  MANYFOLD_INLINE Mask end_step(const Step& step, const StepAttempt<Real>& attempt) {
+    const auto& [lanes, last, cautious, begin, target, h] = step;
+    const Mask fixed(options_.fixed_step > 0.0);
+    Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
+    const Mask rejected = lanes & attempt.converged & !accepted;
+    Mask failed = lanes & !attempt.converged;
+
+    [[maybe_unused]] const Before before = this->before();
+    method_.commit(accepted, state_, h);
+    advance_time(accepted, last, target, h);
+    if constexpr (projects) {
+      const Mask missed = accepted & !project_end(accepted);
+      if (any(missed)) go_back(missed, begin, before);
+      accepted = accepted & !missed;
+      failed = failed | missed;
+    }
+    if constexpr (System::has_events) {
+      const Mask was_cut = passage_.cut != Real(largest_number);
+      const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
+      const auto found = passage_.monitor.find(accepted, rough, state_, begin);
+      passage_.struck = found.struck;
+      passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
+      if (any(found.again)) go_back(found.again, begin, before);
+      accepted = accepted & !found.again;
+    }
+    choose_next_step(attempt, h, accepted, rejected, failed);
+    watch_for_jumps(attempt, h, rejected);
+
+    // What the error test finds may be what Newton's method left.
+    state_.contraction = select(rejected, Real(1.0), state_.contraction);
+
+    count_work<Real>(accepted_, accepted, Real(1.0));
+    count_work<Real>(rejected_, rejected, Real(1.0));
+    count_work<Real>(newton_failures_, failed, Real(1.0));
+    Mask arrived = accepted & last;
+    if constexpr (System::has_events) {
+      passage_.reached = select(passage_.struck, passage_.monitor.time(), state_.t);
+      passage_.residual_norm = Real(0.0);
+      passage_.worst_equation = Real(-1.0);
+      arrived = arrived & (target == t_end_) & !passage_.struck;
+    }
+    status_ = select(arrived, code(Status::success), status_);
+    if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
+    const Mask exhausted =
+        live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
+    status_ = select(exhausted, code(Status::max_steps), status_);
+    for (int i = 0; i < n; ++i) state_.weight[i] = select(accepted, weight(i), state_.weight[i]);
+    return accepted;
+  }
+
+  /// Lanes with an event in the step just taken.
+  MANYFOLD_INLINE const Mask& struck() const { return passage_.struck; }
+  MANYFOLD_INLINE const Events& events() const { return passage_.monitor; }
+
+  /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
+  MANYFOLD_OUTLINE void enter_events() {
+    const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
+    if constexpr (coarse_time) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
+    status_ = select(terminal, code(Status::terminated_by_event), status_);
+  }
+
+  /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an
+  /// event in the same tick at once; the others keep what they have.
+  MANYFOLD_OUTLINE void leave_events() {
+    Mask lanes = passage_.struck & live();
+    if (!any(lanes)) return;
+    passage_.monitor.act(lanes, state_);
+    // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
+    // for an event says nothing of the next.
+    Real h = max(abs(state_.h), abs(passage_.proposed));
+    const Real first_step = make_consistent(lanes, Real(10.0) * h);
+    lanes = lanes & live();
+    const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
+    const Mask storm = passage_.monitor.restart(lanes, state_, forward);
+    const Mask arrived = lanes & (state_.t == t_end_);
+    status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
+    // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
+    const Real suited = min(h, max(Real(100.0) * first_step, Real(1e-3) * h));
+    h = options_.fixed_step > 0.0 ? Real(options_.fixed_step) : suited;
+    restart(lanes, forward * h);
+  }
+
+  /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
+  MANYFOLD_INLINE const Real& reached() const {
+    if constexpr (System::has_events) {
+      return passage_.reached;
+    } else {
+      return state_.t;
+    }
+  }
+  /// Where no consistent conditions were found after an event.
+  MANYFOLD_INLINE Inconsistency inconsistency(int lane) const {
+    if constexpr (System::has_events) {
+      return {Lanes::get(passage_.residual_norm, lane), static_cast<int>(Lanes::get(passage_.worst_equation, lane))};
+    } else {
+      return {};
+    }
+  }
+
+  /// Newton iterations of the pack since it was made.
+  MANYFOLD_INLINE double newton_passes() const { return work_.newton_passes; }
+  MANYFOLD_INLINE const Real& t() const { return state_.t; }
+  MANYFOLD_INLINE const Real& y(int i) const { return state_.y[i]; }
+  MANYFOLD_INLINE const Real& dy(int i) const { return state_.dy[i]; }
+  MANYFOLD_INLINE const Real& discrete(int i) const { return state_.p[System::first_discrete + i]; }
+  MANYFOLD_INLINE const Real& h_accepted() const { return state_.path.h; }
+  MANYFOLD_INLINE Status status(int lane) const {
+    return static_cast<Status>(static_cast<int>(Lanes::get(status_, lane)));
+  }
+
+  /// Variable i at a time of the last accepted step.
+  MANYFOLD_INLINE Real dense(int i, const Real& time) const {
+    return state_.y[i] + state_.path.increment(i, (time - state_.t) / state_.path.h);
+  }
+
+  /// Variables at a time of the last accepted step, as a function of their number; in the lanes of `lanes` the
+  /// algebraic ones are those that belong to the others, and with projection all are on the constraints.
+  MANYFOLD_INLINE auto point(const Mask& lanes, const Real& time) const {
+    if constexpr (projects || settles) {
+      struct {
+        Real y[n];
+        MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
+      } result;
+      for (int i = 0; i < n; ++i) result.y[i] = dense(i, time);
+      if constexpr (projects) project<System>(lanes, time, result.y, state_.p, options_.tolerances);
+      if constexpr (settles) {
+        // At index 1 the end of a step meets the equations.
+        const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state_.t);
+        if (any(between)) {
+          SettledOutput<Alone<System>, Real>().settle(between, time, result.y, state_.dy, state_.p,
+                                                      options_.tolerances);
+        }
+      }
+      return result;
+    } else {
+      return [this, time](int i) { return dense(i, time); };
+    }
+  }
+
+  MANYFOLD_INLINE Counters counters(int lane) const {
+    const auto number = [lane](const CountOf<Real>& counter) {
+      return static_cast<std::int64_t>(Lanes::get(counter, lane));
+    };
+    Counters result;
+    result.steps = number(accepted_);
+    result.rejected = number(rejected_);
+    result.newton_failures = number(newton_failures_);
+    result.newton_iterations = number(work_.newton_iterations);
+    result.residuals = number(work_.residuals);
+    result.jacobians = number(work_.jacobians);
+    result.factorizations = number(work_.factorizations);
+    result.solves = number(work_.solves);
+    if constexpr (System::has_events) result.events = number(passage_.monitor.total());
+    return result;
+  }
+
+  /// Ends lane `lane` early.
+  MANYFOLD_INLINE void cancel(int lane) { Lanes::set(status_, lane, static_cast<double>(Status::cancelled)); }
+
+ private:
+  /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
+  static constexpr double most_failures = 40.0;
+  /// Steps with so small an error have an accurate polynomial too.
+  static constexpr double error_of_exact_step = 1e-6;
+  static constexpr ReuseRule rule = reuse_rule(System::spec.jacobian_reuse);
+
+  /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
+  static constexpr double failures_until_patient = 3.0;
+  /// Beside t; the error within a step that short is passed over if it does not fall with h.
+  static constexpr double negligible_step = 1e-8;
+
+  /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
+  static constexpr bool coarse_time = epsilon<Real> > 1e-10;
+
+  /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
+  /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
+  /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
+  MANYFOLD_INLINE void scale_weights(const Mask& mask, const Real& h) {
+    Real weight[n];
+    error_weights(options_.tolerances, state_.y, weight);
+    static_for<n>([&](auto i) {
+      constexpr int index = System::index(i);
+      if constexpr (index > 1) weight[i] *= abs(h);
+      if constexpr (index > 2) weight[i] *= abs(h);
+      state_.weight[i] = select(mask, weight[i], state_.weight[i]);
+    });
+  }
+
+  /// What the lanes of a model with events have in addition.
+  struct Passage {
+    Events monitor;
+    Mask struck = Mask(false);
+    Real proposed = Real(1.0);        ///< step that would have been tried if no event had cut it
+    Real cut = Real(largest_number);  ///< where a step that is taken again ends, shortly after its event
+    Real reached;                     ///< by the last step
+    Real residual_norm;               ///< after the events of the last step
+    Real worst_equation;
+  };
+
+  static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
+  /// What a step changes and `go_back` restores.
+  struct Before {
+    Real t_rest;
+    Real y[n];
+    Real dy[n];
+    typename State::Path path;
+  };
+  MANYFOLD_INLINE Before before() const {
+    Before result{};
+    if constexpr (System::has_events || projects) {
+      for (int i = 0; i < n; ++i) {
+        result.y[i] = state_.y[i];
+        result.dy[i] = state_.dy[i];
+      }
+      result.path = state_.path;
+      result.t_rest = t_rest_;
+    }
+    return result;
+  }
+  MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(state_.t, begin);
+    if constexpr (coarse_time) put(t_rest_, before.t_rest);
+    for (int i = 0; i < n; ++i) {
+      put(state_.y[i], before.y[i]);
+      put(state_.dy[i], before.dy[i]);
+    }
+    state_.path.copy(lanes, before.path);
+  }
+
+  /// Projects the end of the step in the lanes of `lanes`; returns those that are on the constraints then. The path
+  /// leads to the new end, and y' of a semi-explicit system is that of its equations there.
+  MANYFOLD_OUTLINE Mask project_end(const Mask& lanes) {
+    Real y[n];
+    for (int i = 0; i < n; ++i) y[i] = state_.y[i];
+    const Mask met = project<System>(lanes, state_.t, y, state_.p, options_.tolerances).met;
+    Real shift[n];
+    for (int i = 0; i < n; ++i) {
+      shift[i] = y[i] - state_.y[i];
+      state_.y[i] = y[i];
+    }
+    state_.path.move_end(shift);
+    if constexpr (System::semi_explicit) {
+      Real none[n];
+      Real F[n];
+      for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+      System::residual(state_.t, state_.y, none, state_.p, F);
+      static_for<n>([&](auto i) {
+        if constexpr (!System::algebraic(i)) state_.dy[i] = select(met, -F[i], state_.dy[i]);
+      });
+    }
+    return met;
+  }
+
+  /// Why no consistent conditions were found.
+  static MANYFOLD_INLINE InitialReal reason(const InitialPoint<InitialReal>& point) {
+    return select(point.singular, InitialReal(static_cast<double>(Status::singular_jacobian)),
+                  InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)));
+  }
+
+  /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
+  /// are none. Found in double precision, like those at the start, whose packs may have fewer lanes. Returns the first
+  /// step that suits them.
+  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
+    using Wide = LaneTraits<InitialReal>;
+    Real first_step(0.0);
+    for (int first = 0; first < Lanes::width; first += Wide::width) {
+      const auto widen = [first](InitialReal& to, const Real& from) {
+        for (int k = 0; k < Wide::width; ++k) Wide::set(to, k, Lanes::get(from, first + k));
+      };
+      InitialReal t;
+      InitialReal longest;
+      InitialReal wanted;
+      InitialReal y[n];
+      InitialReal dy[n];
+      InitialReal p[System::constants_size];
+      widen(t, state_.t);
+      widen(longest, span);
+      widen(wanted, select(lanes, Real(1.0), Real(0.0)));
+      for (int i = 0; i < n; ++i) widen(y[i], state_.y[i]);
+      for (int i = 0; i < System::constants_size; ++i) widen(p[i], state_.p[i]);
+      InitialConditions<Alone<System>, InitialReal, false> conditions;
+      const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, options_.tolerances);
+      const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
+      for (int k = 0; k < Wide::width; ++k) {
+        if (!Lanes::test(lanes, first + k)) continue;
+        Lanes::set(status_, first + k, Wide::get(status, k));
+        Lanes::set(passage_.residual_norm, first + k, Wide::get(point.residual_norm, k));
+        Lanes::set(passage_.worst_equation, first + k, Wide::get(point.worst_equation, k));
+        Lanes::set(first_step, first + k, Wide::get(point.first_step, k));
+        for (int i = 0; i < n; ++i) {
+          Lanes::set(state_.y[i], first + k, Wide::get(y[i], k));
+          Lanes::set(state_.dy[i], first + k, Wide::get(dy[i], k));
+        }
+      }
+    }
+    return first_step;
+  }
+
+  /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
+  MANYFOLD_INLINE void restart(const Mask& lanes, const Real& h) {
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(state_.h, begin_path(lanes, h));
+    put(state_.contraction, Real(1.0));
+    for (int i = 0; i < n; ++i) put(state_.weight[i], weight(i));
+    put(history_.h, Real(0.0));
+    put(history_.error, Real(1.0));
+    put(jacobian_age_, Real(0.0));
+    put(stale_, Real(1.0));
+    put(after_failure_, Real(1.0));
+    put(failures_, Real(0.0));
+    put(rejections_, Real(0.0));
+    state_.discontinuous = state_.discontinuous & !lanes;
+    state_.patient = state_.patient & !lanes;
+  }
+
+  /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at
+  /// most |h| unless that is prescribed.
+  MANYFOLD_INLINE Real begin_path(const Mask& lanes, const Real& h) {
+    state_.path.start(lanes, h, state_.dy);
+    Real step = h;
+    if constexpr (Method::makes_past) {
+      const Real own = Method::begin(lanes, state_, h, options_.tolerances);
+      if (options_.first_step == 0.0 && options_.fixed_step == 0.0) step = select(h < Real(0.0), -own, own);
+    }
+    return step;
+  }
+
+  /// Weight of component i in the error norm.
+  MANYFOLD_INLINE Real weight(int i) const {
+    return Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
+  }
+
+  /// t := t + h, or `target` where the step is the last. Knuth's sum of two numbers and its error; The Art of Computer
+  /// Programming, vol. 2, section 4.2.2, theorem B.
+  MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
+    Real step = h;
+    if constexpr (coarse_time) step += t_rest_;
+    const Real sum = state_.t + step;
+    if constexpr (coarse_time) {
+      const Real added = sum - state_.t;
+      const Real error = (state_.t - (sum - added)) + (step - added);
+      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
+    }
+    state_.t = select(accepted, select(last, target, sum), state_.t);
+  }
+
+  MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
+                                        const Mask& rejected, const Mask& failed) {
+    if constexpr (Method::step_choice == StepChoice::by_method) {
+      // A method of variable order chooses both order and step.
+      const Real next = method_.next_step(state_, h, accepted, rejected, failed);
+      if (options_.fixed_step == 0.0) state_.h = select(accepted | rejected | failed, limited(next), state_.h);
+      stale_ = select(accepted | rejected, Real(0.0), select(failed, Real(1.0), stale_));
+      remember(accepted, rejected | failed);
+    } else {
+      choose_by_estimate(attempt, h, accepted, rejected, failed);
+    }
+  }
+
+  /// The next step of a method with one order.
+  MANYFOLD_INLINE void choose_by_estimate(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
+                                          const Mask& rejected, const Mask& failed) {
+    if (options_.fixed_step > 0.0) {
+      if (any(failed)) state_.h = select(failed, Real(rule.after_failure) * h, state_.h);
+      return;
+    }
+    const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
+    Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
+      if constexpr (Method::step_choice == StepChoice::with_order) {
+        return method_.error_root(state_, x);
+      } else {
+        return order_root<Method::Tableau::error_order>(x);
+      }
+    });
+    // An error that is not finite says nothing but that the step was too long.
+    next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
+    // No growth right after a rejection; h grows again once a step has been accepted.
+    next = select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)) & (abs(next) > abs(h)), h, next);
+    if constexpr (Method::keeps) {
+      const Real growth = next / h;
+      const Mask fast = attempt.rate <= Real(rule.rate_to_keep);
+      const Mask keep = accepted & fast & (growth >= Real(1.0)) & (growth <= Real(StepLimits::keep_below));
+      next = select(keep, h, next);
+      stale_ = select(accepted, select(fast, Real(0.0), Real(1.0)), stale_);
+      stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
+    }
+    state_.h = select(accepted | rejected, limited(next), state_.h);
+    state_.h = select(failed, after_newton_failure(attempt, h, accepted), state_.h);
+    history_.h = select(accepted, h, history_.h);
+    history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
+    if constexpr (Method::step_choice == StepChoice::with_order) {
+      const Mask changed = method_.choose_order(state_, attempt, next / h, accepted, failed);
+      // The error of the last step says nothing of the change of this order's error.
+      history_.h = select(changed, Real(0.0), history_.h);
+      stale_ = select(changed, Real(1.0), stale_);
+    }
+    remember(accepted, rejected | failed);
+  }
+
+  /// A shorter step, unless it is the Jacobian that may be to blame.
+  MANYFOLD_INLINE Real after_newton_failure(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted) {
+    if constexpr (Method::keeps && rule.recent < largest_number) {
+      jacobian_age_ = select(attempt.renewed, Real(0.0), jacobian_age_);
+      const Mask recent = jacobian_age_ < Real(rule.recent);
+      jacobian_age_ += select(accepted, Real(1.0), Real(0.0));
+      return select(recent, Real(rule.after_failure) * h, h);
+    } else {
+      return Real(rule.after_failure) * h;
+    }
+  }
+
+  /// The step, or the longest one that is allowed.
+  MANYFOLD_INLINE Real limited(const Real& step) const {
+    const Real longest(options_.max_step);
+    return select(abs(step) > longest, select(step < Real(0.0), -longest, longest), step);
+  }
+
+  MANYFOLD_INLINE void remember(const Mask& accepted, const Mask& failed) {
+    after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
+    failures_ = select(accepted, Real(0.0), failures_);
+    state_.patient = state_.patient & !accepted;
+    rejections_ = select(accepted, Real(0.0), rejections_);
+  }
+
+  /// Where algebraic variables jump, as with a source that is switched without an event, the error within a step across
+  /// the jump does not fall with h. Once h is negligible, the jump is passed over: the error test of such a step sees
+  /// its end only. A feature of the solution so short would take more steps than anybody has.
+  MANYFOLD_INLINE void watch_for_jumps(const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
+    if constexpr (tests_interior<System>()) {
+      const Real negligible = max(Real(negligible_step) * abs(state_.t), Real(1e3 * epsilon<Real>) * abs(t_end_));
+      const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
+      const Mask found = stalled & (abs(h) <= negligible);
+      // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
+      const Mask again = found & !state_.discontinuous;
+      const Mask shorten = stalled & !found & (failures_ > Real(0.0));
+      if (options_.fixed_step == 0.0) state_.h = select(again, h, select(shorten, Real(0.2) * h, state_.h));
+      rejected_error_ = select(rejected, attempt.error, rejected_error_);
+      state_.discontinuous = found | (rejected & state_.discontinuous);
+    }
+  }
+
+  /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on. The reason is what most of the
+  /// attempts failed of; of failures other than the error test's the first counts, for in the end, when h is tiny, the
+  /// matrices of systems of higher index are singular to working precision.
+  MANYFOLD_OUTLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
+    const Mask first = failures_ == rejections_;
+    failures_ += select(rejected | failed, Real(1.0), Real(0.0));
+    rejections_ += select(rejected, Real(1.0), Real(0.0));
+    const Real reason = select(attempt.singular, code(Status::singular_jacobian),
+                               select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
+    failure_ = select(failed & first, reason, failure_);
+    const Real main_reason = select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
+    // Ten units in the last place of t: below, t + h is hardly a later time.
+    constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
+    const Real smallest = abs(state_.t) * Real(10.0 * resolution);
+    const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
+    status_ = select(hopeless & live(), main_reason, status_);
+    state_.patient = failures_ - rejections_ >= Real(failures_until_patient);
+  }
+
+  IntegratorOptions<n> options_;
+  Method method_;
+  State state_;
+  StepHistory<Real> history_;
+  WorkCounters<Real> work_;
+  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only with `coarse_time`
+  Real t_end_;
+  Real status_;
+  Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
+  Real stale_;                     ///< 1: the Jacobian must be evaluated before the next attempt
+  Real after_failure_;             ///< 1: at the start, or the last attempt was not accepted
+  Real failures_;                  ///< attempts in a row that were not accepted
+  Real rejections_;                ///< of these, by the error test
+  Real failure_;                   ///< status that the first other of these would lead to
+  Real rejected_error_;            ///< error of the last rejected attempt
+  CountOf<Real> accepted_;
+  CountOf<Real> rejected_;
+  CountOf<Real> newton_failures_;
+  // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
+  typename Either<System::has_events, Passage, None>::type passage_;
+};
+
+}  // namespace manyfold

@@ -1,0 +1,101 @@
+#pragma once
+// What the run-time side asks of a model: its description.
+#include <limits>
+
+#include <manyfold/description.hpp>
+
+#include "../constraints/projection.hpp"
+#include "../methods/auto.hpp"
+#include "../model/model_use.hpp"
+
+namespace manyfold {
+
+inline std::string derivative_unit(const std::string& unit, const std::string& time_unit) {
+  return unit == "1" ? time_unit + "-1" : unit + " " + time_unit + "-1";
+}
+
+/// The name of a method, without an instance of its class.
+template <class Choice>
+struct NameOfChoice;
+template <template <class, class, class> class Family, class Tableau, class System, class Real>
+struct NameOfChoice<Chosen<Family<Tableau, System, Real>>> {
+  static constexpr const char* value = Tableau::name;
+};
+
+template <Accuracy accuracy, class System>
+inline constexpr const char* automatic_method =
+    NameOfChoice<decltype(choose_method<accuracy, System, double>())>::value;
+
+template <class System>
+AutomaticMethods automatic_methods() {
+  return {automatic_method<Accuracy::loose, System>, automatic_method<Accuracy::medium, System>,
+          automatic_method<Accuracy::tight, System>};
+}
+
+/// Names, units and defaults of a model, for the run-time side.
+template <Model Equations, auto spec = KernelSpec<>{}>
+void describe_model(ModelDescription& description) {
+  description = ModelDescription{};
+  description.wrong = wrong_with_model<Equations>();
+  description.name = Equations::name;
+  if constexpr (requires { Equations::description; }) description.description = Equations::description;
+  if constexpr (requires { Equations::time_unit; }) description.time_unit = Equations::time_unit;
+  description.t_begin = Equations::t_span[0];
+  description.t_end = Equations::t_span[1];
+  using S = System<Equations, spec>;
+  description.form = S::semi_explicit ? Form::semi_explicit : S::mass_form ? Form::mass_matrix : Form::residual;
+  description.automatic = automatic_methods<S>();
+  description.automatic_mixed = automatic_methods<MixedSystem<S>>();
+  for (const Variable& variable : Equations::variables) {
+    for (int k = 1; k <= variable.count; ++k) {
+      const int i = static_cast<int>(description.variables.size());
+      const std::string name = variable.name + (variable.count > 1 ? std::to_string(k) : std::string());
+      description.variables.push_back(
+          {name, variable.unit, variable.description, variable.initial, !S::derivative_occurs(i), variable.index});
+      if (S::gives_derivative(i)) {
+        description.given_derivatives.push_back({"der(" + name + ")",
+                                                 derivative_unit(variable.unit, description.time_unit),
+                                                 "derivative of " + name, variable.initial_derivative, false, 1});
+      }
+      if constexpr (model_check::HasEquationNames<Equations>) {
+        description.equations.push_back(Equations::equations[i]);
+      } else {
+        description.equations.emplace_back();
+      }
+    }
+  }
+  description.freedoms = 0;
+  for (int i = 0; i < S::n; ++i) description.freedoms += S::derivative_occurs(i) ? 1 : 0;
+  description.freedoms -= Manifold<S>::constraints;
+  if constexpr (S::highest_index() > 1 && S::known_pattern) {
+    description.differentiations = Structure<S>::differentiations;
+  }
+  if constexpr (model_check::HasParameters<Equations>) {
+    for (const Parameter& parameter : Equations::parameters) {
+      description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
+    }
+  }
+  if constexpr (model_check::HasEvents<Equations>) {
+    for (const Event& event : Equations::events) {
+      description.events.push_back({event.name, event.description, event.direction,
+                                    event.terminal || event.stop_after > 0, event.scheduled > 0});
+    }
+  }
+  if constexpr (model_check::HasDiscrete<Equations>) {
+    for (const Discrete& number : Equations::discrete) {
+      description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
+    }
+  }
+  description.constraints = Manifold<S>::count;
+  if constexpr (requires { Equations::structural.name; }) {
+    const Structural structural = Equations::structural;
+    description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};
+  }
+  std::vector<double> values;
+  for (const ParameterDescription& parameter : description.parameters) values.push_back(parameter.value);
+  std::vector<double> initial(S::initial_size, std::numeric_limits<double>::quiet_NaN());
+  S::complete_initial(values.data(), initial.data());
+  for (std::size_t i = 0; i < description.variables.size(); ++i) description.variables[i].initial = initial[i];
+}
+
+}  // namespace manyfold

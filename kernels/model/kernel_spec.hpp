@@ -1,0 +1,49 @@
+#pragma once
+// What a kernel is compiled for, beside its model and its method: one constant, which everything asks. The command has
+// the same names in sweep files.
+#include <manyfold/model.hpp>
+
+namespace manyfold {
+
+enum class Precision {
+  float64,
+  mixed,    ///< factors in single precision, all else in double
+  float32,  ///< but for the initial conditions and the tolerances
+};
+
+/// Where Jacobians come from.
+enum class JacobianSource {
+  automatic,     ///< the model's, or dual numbers if it has none
+  dual_numbers,  ///< also where the model has one
+  finite_differences,
+};
+
+/// How long they serve.
+enum class JacobianReuse {
+  automatic,    ///< every_step where factors are cheap, else contraction
+  every_step,   ///< Jacobian and factors are new in every attempt
+  contraction,  ///< Hairer & Wanner II, IV.8
+  cameron,      ///< Cameron, IMA J. Numer. Anal. 3 (1983), section 4.1, with a copy of the Jacobian
+  dassl,        ///< Brenan, Campbell & Petzold, section 5.2.2
+};
+
+/// Which errors the error test bounds.
+enum class ErrorTest {
+  all,           ///< of all variables, over the whole step
+  differential,  ///< what the embedded formula of the method sees at the end of the step
+};
+
+/// `given_count`: the number of variables, to say what is given of each at the start; 0: what the model declares.
+template <int given_count = 0>
+struct KernelSpec {
+  Precision precision = Precision::float64;
+  bool projection = false;  ///< every accepted step is projected on the constraints and invariants
+  JacobianSource jacobian = JacobianSource::automatic;
+  JacobianReuse jacobian_reuse = JacobianReuse::automatic;
+  ErrorTest error_test = ErrorTest::all;
+  Given given[given_count > 0 ? given_count : 1] = {};
+
+  static constexpr bool says_what_is_given = given_count > 0;
+};
+
+}  // namespace manyfold

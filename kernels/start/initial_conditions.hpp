@@ -1,0 +1,572 @@
+#pragma once
+// Consistent initial conditions for index-1 systems: of the 2n numbers (y, y') as many are given as there are
+// differential variables, and the others found with F(t, y, y') = 0. Given are their values, the problem that IDACalcIC
+// calls YA_YDP in Brown, Hindmarsh & Petzold, SIAM J. Sci. Comput. 19 (1998), or what the model says: their
+// derivatives (Y_INIT), as for a start at rest, or any other choice. Damping by the natural monotonicity test,
+// Deuflhard, Newton Methods for Nonlinear Problems, section 3.3. Of systems of higher index the differential variables
+// are the model's, or projected on the constraints; algebraic ones are found from hidden constraints.
+#include "../algebra/factors.hpp"
+#include "../constraints/projection.hpp"
+#include "../control/error_norm.hpp"
+#include "../stage/linearisation.hpp"
+
+namespace manyfold {
+
+template <class Real>
+struct InitialPoint {
+  MaskOf<Real> consistent;
+  MaskOf<Real> singular;  ///< a matrix of the search was singular
+  Real residual_norm;     ///< max-norm of F where the search failed, else 0
+  Real worst_equation;    ///< number of the equation that has it
+  Real first_step;        ///< |h| that suits y and y'
+};
+
+/// What is to be found of y and y', n numbers. `at_start`: what is given is what the model says; else, as after events,
+/// the values of the differential variables.
+template <class System, bool at_start>
+struct InitialUnknowns {
+  static constexpr int n = System::n;
+  int count = 0;
+  int variable[2 * n] = {};
+  bool derivative[2 * n] = {};  ///< of the variable, rather than its value
+  int of_value[n] = {};         ///< number of the unknown that is the value of the variable; -1: it is given
+  int of_derivative[n] = {};
+
+  static constexpr bool knows_value(int i) { return at_start ? System::gives_value(i) : System::derivative_occurs(i); }
+  static constexpr bool knows_derivative(int i) { return at_start && System::gives_derivative(i); }
+
+  constexpr InitialUnknowns() {
+    for (int i = 0; i < n; ++i) {
+      of_value[i] = knows_value(i) ? -1 : add(i, false);
+      of_derivative[i] = !System::derivative_occurs(i) || knows_derivative(i) ? -1 : add(i, true);
+    }
+  }
+
+  /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y.
+  constexpr Pattern<n> pattern(bool only_derivatives) const {
+    Pattern<n> result;
+    const auto insert_known_columns = [&](int i, const IndexSet<n>& row, const int(&unknown_of)[n]) {
+      for (int j = row.next(0); j >= 0; j = row.next(j + 1)) {
+        if (unknown_of[j] >= 0 && unknown_of[j] < n) result.insert(i, unknown_of[j]);
+      }
+    };
+    for (int i = 0; i < n; ++i) {
+      insert_known_columns(i, System::pattern_dy.row[i], of_derivative);
+      if (!only_derivatives) insert_known_columns(i, System::pattern_y.row[i], of_value);
+    }
+    return result;
+  }
+
+ private:
+  constexpr int add(int i, bool is_derivative) {
+    variable[count] = i;
+    derivative[count] = is_derivative;
+    return count++;
+  }
+};
+
+template <class System, class Real, bool at_start>
+class InitialConditions {
+ public:
+  using Mask = MaskOf<Real>;
+  static constexpr int n = System::n;
+
+  /// Makes (y, dy) consistent at t in the lanes of `active`; what it leaves in the others has no meaning. Numbers that
+  /// are not given are where the search starts; derivatives among them are taken for zero. `span`: t_end - t, which
+  /// bounds the first step.
+  MANYFOLD_INLINE InitialPoint<Real> solve(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
+                                           Real (&dy)[n], const Real (&p)[System::constants_size],
+                                           const Tolerances<n>& tolerances) {
+    InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(-1.0), Real(0.0)};
+    search_factors_.use(search_workspace_);
+    euler_factors_.use(euler_workspace_);
+    Real weight[n];
+    error_weights(tolerances, y, weight);
+    rtol_ = tolerances.rtol;
+    for_each_index<n>([&](auto i) {
+      if (!Unknowns::knows_derivative(i)) dy[i] = Real(0.0);
+    });
+    if constexpr (structural) {
+      settle(active, t, span, y, dy, p, tolerances, result);
+      return result;
+    } else if constexpr (at_start && System::starts_projected()) {
+      result.consistent = project<System, Distance::far>(active, t, y, p, tolerances).met | !active;
+    }
+    if constexpr (System::highest_index() > 1) {
+      differentiate(t, y, dy, p);
+    } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
+      slide(active, t, span, y, dy, p, weight, result);
+    } else {
+      search(active, t, span, y, dy, p, weight, result);
+    }
+    error_weights(tolerances, y, weight);
+    result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
+    if constexpr (System::highest_index() > 1) {
+      // Components at zero may ask for a step so short that the matrix, whose condition grows like h^(1-index), is
+      // singular to working precision.
+      result.first_step = max(result.first_step, Real(1e-6) * abs(span));
+      examine(t, y, dy, p, weight, result);
+    } else if constexpr (!System::singular_mass_matrix() && has_algebraic()) {
+      differentiate_algebraic(active, t, y, dy, p, weight, result);
+    }
+
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    Real largest(-1.0);
+    Real worst(-1.0);
+    for (int i = 0; i < n; ++i) {
+      // What is not finite is worse than anything, and the first of them the worst.
+      const Mask finite = is_finite(F[i]);
+      const Mask worse = (abs(F[i]) > largest) | (is_finite(largest) & !finite);
+      largest = select(worse, abs(F[i]), largest);
+      worst = select(worse, Real(static_cast<double>(i)), worst);
+    }
+    result.residual_norm = select(result.consistent, Real(0.0), largest);
+    result.worst_equation = select(result.consistent, Real(-1.0), worst);
+    return result;
+  }
+
+ private:
+  static constexpr double first_step_fraction = 0.01;
+  /// Length of the auxiliary implicit Euler steps relative to the first step.
+  static constexpr double euler_fraction = 1e-3;
+  /// A correction below this part of the tolerance is the last: the error after it is far smaller still.
+  static constexpr double small_correction = 1e-3;
+  /// Derivatives that change by less, relative to themselves, are found.
+  static constexpr double small_change = 1e-6;
+  static constexpr int most_iterations = 30;
+  /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
+  static constexpr int most_slope_iterations = 12;
+
+  /// Where a Jacobian is evaluated.
+  struct Point {
+    const Real& t;
+    const Real (&y)[n];
+    const Real (&dy)[n];
+    const Real (&p)[System::constants_size];
+    const Real (&weight)[n];
+    double rtol;
+    const Real& h;
+  };
+
+  static constexpr bool has_algebraic() {
+    for (int i = 0; i < n; ++i) {
+      if (!System::derivative_occurs(i)) return true;
+    }
+    return false;
+  }
+
+  using Unknowns = InitialUnknowns<System, at_start>;
+  static constexpr Unknowns unknowns = {};
+  static_assert(System::highest_index() > 1 || unknowns.count == n,
+                "manyfold: as many initial values and derivatives must be given as there are variables whose "
+                "derivative stands in an equation");
+
+  // What the structure says of the stated indices. Where M or F_y' may be singular in combinations of rows, the index
+  // by the structure may be above the true one, and nothing is said.
+  static constexpr bool determines_algebraic() {
+    if constexpr (!at_start || !System::gives_by_kind() || !System::known_pattern || System::highest_index() > 1 ||
+                  System::singular_mass_matrix()) {
+      return true;
+    } else {
+      return SymbolicLU<SearchStructure>::ordering.nonsingular;
+    }
+  }
+  static constexpr bool semi_explicit_structure =
+      System::semi_explicit && System::known_pattern && System::highest_index() > 1;
+  static constexpr int structural_index() {
+    if constexpr (semi_explicit_structure) {
+      return Structure<System>::offsets.index();
+    } else {
+      return 1;
+    }
+  }
+  static constexpr bool determines_stated_index_1() {
+    if constexpr (semi_explicit_structure) {
+      return determines_index_1<System>();
+    } else {
+      return true;
+    }
+  }
+  static constexpr MANYFOLD_INLINE int variable_of(int unknown) { return unknowns.variable[unknown]; }
+  static constexpr MANYFOLD_INLINE bool is_derivative(int unknown) { return unknowns.derivative[unknown]; }
+
+  /// Pivots in columns of F_y' are preferred.
+  struct SearchStructure {
+    static constexpr int n = System::n;
+    static constexpr Pattern<n> matrix = Unknowns().pattern(false);
+    static constexpr Pattern<n> preferred = Unknowns().pattern(true);
+  };
+  static_assert(
+      determines_algebraic(),
+      "manyfold: all variables state index 1 (the default), but the equations as they are do not determine the "
+      "variables without derivatives: a constraint contains none of them, or several contain too few. State "
+      ".index = 2 for variables that take a derivative of such a constraint to find (forces of constraints on "
+      "velocities), .index = 3 for those that take two (of constraints on positions; .index = 2 for the "
+      "velocities then), or singular_mass_matrix = true where rows hide algebraic relations in combinations");
+  static_assert(determines_stated_index_1(),
+                "manyfold: algebraic variables state index 1 (the default), but the algebraic equations as they are do "
+                "not determine them: a constraint contains none of them, or several contain too few. State .index = 2 "
+                "for the forces of constraints on velocities, .index = 3 for those of constraints on positions");
+  static_assert(
+      structural_index() < 3 || System::highest_index() > 2,
+      "manyfold: variables state index 2 at most, but the equations have index 3: a constraint must be "
+      "differentiated twice before it contains an algebraic variable. State .index = 3 for the variables that "
+      "are found then (forces of constraints on positions), .index = 2 for those that are found from its first "
+      "derivative (velocities)");
+  static_assert(
+      structural_index() < 4,
+      "manyfold: the equations have index 4 or more: a constraint must be differentiated three times before it "
+      "contains an algebraic variable. Methods here take index 3 at most: state a derivative of the constraint "
+      "in its place");
+  using SearchFactors = Factors<Real, SearchStructure>;
+  using EulerFactors = Factors<Real, IterationStructure<System>>;
+
+  /// 1 / (|y'| / |y|), both in the error norm, within the span.
+  static MANYFOLD_INLINE Real characteristic_time(const Real (&y)[n], const Real (&dy)[n], const Real (&weight)[n],
+                                                  const Real& span) {
+    const Real size = weighted_norm(y, weight);
+    const Real speed = weighted_norm(dy, weight);
+    const Real longest = Real(0.1) * abs(span);
+    const Real time = size / speed;
+    // At rest, or at zero, the span is all there is to go by.
+    return select(time > Real(0.0), min(time, longest), select(speed > Real(0.0), Real(1e-4) * longest, longest));
+  }
+
+  /// Damped Newton iteration for the unknowns.
+  MANYFOLD_INLINE void search(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                              const Real (&p)[System::constants_size], const Real (&weight)[n],
+                              InitialPoint<Real>& result) {
+    Mask searching = active;
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
+      const Real step = Real(1e-6) * span;
+      const Point point{t, y, dy, p, weight, rtol_, step};
+      matrices_.template evaluate<false>(searching, point);
+      const Mask solvable = search_factors_.template factor<false>(searching, [&](auto k) {
+        const int i = search_entries.row[k];
+        const int unknown = search_entries.column[k];
+        const int j = variable_of(unknown);
+        return is_derivative(unknown) ? matrices_.entry_dy(System::entries_dy.slot(i, j)) : matrices_.entry_y(i, j);
+      });
+      // Singular where the search begins is a property of the model; on its way it is a search that failed.
+      if (iteration == 0) result.singular = searching & !solvable;
+      result.consistent = result.consistent & (solvable | !searching);
+      searching = searching & solvable;
+
+      Real delta[n];
+      for (int i = 0; i < n; ++i) delta[i] = F[i];
+      search_factors_.solve(delta);
+      Real slope[n];
+      if constexpr (!System::mass_form) find_slopes(y, dy, delta, slope);
+      const Real size = correction_size(delta, slope, weight);
+      // Converged: what is left to correct is far below the tolerance, and the correction is still applied.
+      const Mask small =
+          searching & (size <= Real(small_correction)) &
+          ((slope_change(delta, slope) <= Real(small_change)) | Mask(iteration >= most_slope_iterations));
+
+      Real damping(1.0);
+      Mask improving = searching;
+      Real trial_y[n];
+      Real trial_dy[n];
+      Real trial_F[n];
+      while (any(improving)) {
+        for (int i = 0; i < n; ++i) {
+          trial_y[i] = y[i];
+          trial_dy[i] = dy[i];
+        }
+        for (int k = 0; k < n; ++k) {
+          Real& number = is_derivative(k) ? trial_dy[variable_of(k)] : trial_y[variable_of(k)];
+          number -= damping * delta[k];
+        }
+        System::residual(t, trial_y, trial_dy, p, trial_F);
+        Real simplified[n];
+        for (int i = 0; i < n; ++i) simplified[i] = trial_F[i];
+        search_factors_.solve(simplified);
+        const Real next_size = correction_size(simplified, slope, weight);
+        const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
+        for (int i = 0; i < n; ++i) {
+          y[i] = select(accept, trial_y[i], y[i]);
+          dy[i] = select(accept, trial_dy[i], dy[i]);
+          F[i] = select(accept, trial_F[i], F[i]);
+        }
+        improving = improving & !accept;
+        damping = select(improving, Real(0.5) * damping, damping);
+        const Mask hopeless = improving & (damping < Real(1e-6));
+        searching = searching & !hopeless;
+        improving = improving & !hopeless;
+        result.consistent = result.consistent & !hopeless;
+      }
+      Mask finite(true);
+      for (int i = 0; i < n; ++i) finite = finite & is_finite(F[i]);
+      result.consistent = result.consistent & (finite | !small);
+      searching = searching & !small;
+    }
+    result.consistent = result.consistent & !searching & !result.singular;
+  }
+
+  /// y' = f(t, y) of a semi-explicit system of higher index, whose values are taken as they are. Derivatives of
+  /// algebraic variables remain zero: no equation has them.
+  MANYFOLD_INLINE void differentiate(const Real& t, const Real (&y)[n], Real (&dy)[n],
+                                     const Real (&p)[System::constants_size]) {
+    Real none[n];
+    Real F[n];
+    for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+    System::residual(t, y, none, p, F);
+    static_for<n>([&](auto i) {
+      if constexpr (!System::algebraic(i)) dy[i] = -F[i];
+    });
+  }
+
+  /// Are the equations met? The measure is what an implicit Euler step would have to correct, in the error norm of that
+  /// step.
+  MANYFOLD_INLINE void examine(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                               const Real (&p)[System::constants_size], const Real (&weight)[n],
+                               InitialPoint<Real>& result) {
+    const Real h = result.first_step;
+    const Point point{t, y, dy, p, weight, rtol_, h};
+    matrices_.template evaluate<false>(Mask(true), point);
+    const Mask solvable = euler_factors_.template factor<false>(
+        Mask(true), [&](auto k) { return matrices_.template shifted<Real>(k, Real(1.0) / h); });
+    Real scaled[n];
+    scale_weights(weight, h, scaled);
+    Real F[n];
+    System::residual(t, y, dy, p, F);
+    euler_factors_.solve(F);
+    result.singular = !solvable;
+    result.consistent = result.consistent & solvable & (weighted_norm(F, scaled) <= Real(1.0));
+  }
+
+  /// Errors of variables of index 2 and 3 count times h and h^2.
+  static MANYFOLD_INLINE void scale_weights(const Real (&weight)[n], const Real& h, Real (&scaled)[n]) {
+    static_for<n>([&](auto i) {
+      constexpr int index = System::index(i);
+      scaled[i] = weight[i];
+      if constexpr (index > 1) scaled[i] *= h;
+      if constexpr (index > 2) scaled[i] *= h;
+    });
+  }
+
+  /// Is the structure known by which a system of higher index is made consistent?
+  static constexpr bool structural = System::highest_index() > 1 && System::known_pattern;
+
+  /// Does the value of variable i stay what it was, up to errors below the tolerance?
+  static constexpr bool gives(int i) {
+    if (!at_start) return System::derivative_occurs(i);
+    return System::gives_value(i) && System::given(i) != Given::projected;
+  }
+  /// How far given values may be from where the constraints hold, in tolerances. At the start they are the user's: they
+  /// are within the tolerance, or wrong. After an event they are those of dense output, which may have lost half of the
+  /// digits; more than that is an action that contradicts the constraints.
+  static MANYFOLD_INLINE double farthest(double rtol) { return at_start ? 1.0 : 1.0 / sqrt(rtol); }
+
+  /// (|y| / |y''|)^(1/2) of the variables whose second derivatives are known; 0 where they vanish.
+  template <class Stages>
+  static MANYFOLD_INLINE Real inertial_time(const typename Stages::template Derivatives<Real>& x) {
+    Real size(0.0);
+    Real force(0.0);
+    static_for<n>([&](auto i) {
+      if constexpr (Stages::Form::of_variable(i) > 1) {
+        size += square(x[0][i]);
+        force += square(x[2][i]);
+      }
+    });
+    return select(force > Real(0.0), sqrt(sqrt(size / force)), Real(0.0));
+  }
+
+  /// Consistent values of a system of higher index.
+  MANYFOLD_OUTLINE void settle(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                               const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                               InitialPoint<Real>& result) {
+    using Stages = Consistency<System, Real>;
+    constexpr bool guesses = at_start && System::guesses_values();
+    constexpr Move how = guesses ? Move::nearest : Move::along_forces;
+    constexpr int highest = Stages::highest;
+    Mask good = active;
+    if constexpr (at_start && System::starts_projected() && System::invariants > 0) {
+      good = project<System, Distance::far>(active, t, y, p, tolerances).met;
+    }
+    Real weight[n];
+    error_weights(tolerances, y, weight);
+    Stages stages;
+    typename Stages::Workspace workspace;
+    stages.use(workspace);
+    typename Stages::template Derivatives<Real> x;
+    Stages::begin(t, y, p, x);
+    typename Stages::Search search{good, Mask(false), Real(-1.0), {}};
+    stages.template find<how, highest, 0>(good, t, span, x, p, weight, tolerances, search,
+                                          [](auto i) { return gives(i); });
+    result.consistent = search.found | !active;
+    result.singular = search.singular;
+
+    Real moved[n];
+    Real sum(0.0);
+    static_for<n>([&](auto i) {
+      moved[i] = x[0][i] - y[i];
+      if constexpr (gives(i) && System::derivative_occurs(i)) sum += square(moved[i] * weight[i]);
+    });
+    // Values that are consistent as they are remain to the last bit: an event that has just occurred stays behind.
+    const Mask keep = Mask(at_start) | (sum <= Real(n * small_correction * small_correction));
+    static_for<n>([&](auto i) {
+      constexpr bool given = gives(i) && System::derivative_occurs(i);
+      y[i] = select(search.found & !(Mask(given) & keep), x[0][i], y[i]);
+      dy[i] = select(search.found, x[1][i], Real(0.0));
+    });
+    if constexpr (System::semi_explicit) differentiate(t, y, dy, p);
+    Real slope[n];
+    for_each_index<n>([&](auto i) { slope[i] = System::derivative_occurs(i) ? dy[i] : Real(0.0); });
+    error_weights(tolerances, y, weight);
+    const Real time = characteristic_time(y, slope, weight, span);
+    // Components at zero may ask for a step so short that the matrix, whose condition grows like h^(1-index), is
+    // singular to working precision.
+    result.first_step = max(time * Real(first_step_fraction), Real(1e-6) * abs(span));
+    if constexpr (highest > 1) result.first_step = max(result.first_step, Real(1e-5) * inertial_time<Stages>(x));
+
+    // A velocity that violates its constraint moves positions away from theirs.
+    Real scaled[n];
+    scale_weights(weight, time, scaled);
+    sum = Real(0.0);
+    static_for<highest + 1>([&](auto stage) {
+      constexpr int lag = highest - stage;
+      if constexpr (!guesses) {
+        static_for<n>([&](auto i) {
+          if constexpr (gives(i) && System::derivative_occurs(i) && Stages::Form::of_variable(i) == lag) {
+            sum += square(moved[i] * scaled[i]);
+          }
+        });
+      }
+      // The first stage that the values contradict has the constraint that they violate.
+      const Mask far = active & ((search.failed == Real(static_cast<double>(lag))) |
+                                 (sum > Real(n * square(farthest(tolerances.rtol)))));
+      const Mask named = far & (result.worst_equation < Real(0.0)) & (search.violation[lag].size > Real(0.0));
+      result.residual_norm = select(named, search.violation[lag].size, result.residual_norm);
+      result.worst_equation = select(named, search.violation[lag].equation, result.worst_equation);
+      result.consistent = result.consistent & !far;
+    });
+  }
+
+  /// What changes of derivatives are relative to: the larger of what they were and what they would become, and what
+  /// rounding errors of the residual make of them, for a derivative that is zero is that up to these.
+  MANYFOLD_INLINE void find_slopes(const Real (&y)[n], const Real (&dy)[n], const Real (&delta)[n],
+                                   Real (&slope)[n]) const {
+    Real rounding[n];
+    matrices_.magnitudes(y, dy, rounding);
+    for (int i = 0; i < n; ++i) rounding[i] *= Real(100.0 * epsilon<Real>);
+    search_factors_.solve(rounding);
+    for (int k = 0; k < n; ++k) {
+      const int i = variable_of(k);
+      slope[k] = max(max(abs(dy[i]), abs(dy[i] - delta[k])), abs(rounding[k]) * Real(1.0 / small_change));
+    }
+  }
+
+  /// Corrections of variables in the error norm, those of derivatives relative to `slope`.
+  static MANYFOLD_INLINE Real correction_size(const Real (&delta)[n], const Real (&slope)[n], const Real (&weight)[n]) {
+    Real sum(0.0);
+    for (int k = 0; k < n; ++k) {
+      if (!is_derivative(k)) sum += square(delta[k] * weight[variable_of(k)]);
+    }
+    return sqrt(sum * Real(1.0 / n)) + slope_change(delta, slope);
+  }
+
+  /// Largest relative change of a derivative. The mass-matrix form is linear in them: there is nothing to wait for.
+  static MANYFOLD_INLINE Real slope_change(const Real (&delta)[n], const Real (&slope)[n]) {
+    Real largest(0.0);
+    if constexpr (!System::mass_form) {
+      for (int k = 0; k < n; ++k) {
+        if (!is_derivative(k)) continue;
+        const Real scale = max(slope[k], abs(delta[k]));
+        largest = max(largest, select(delta[k] == Real(0.0), Real(0.0), abs(delta[k]) / scale));
+      }
+    }
+    return largest;
+  }
+
+  /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0.
+  /// Returns the lanes in which Newton's method converged.
+  MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
+                                  const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular) {
+    const Real shift = Real(1.0) / h;
+    Mask searching = active;
+    Mask converged(false);
+    for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
+      Real trial[n];
+      for (int i = 0; i < n; ++i) trial[i] = y[i] + h * v[i];
+      const Real end = t + h;
+      const Point point{end, trial, v, p, weight, rtol_, h};
+      matrices_.template evaluate<false>(searching, point);
+      const Mask solvable = euler_factors_.template factor<false>(
+          searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+      singular = singular | (searching & !solvable);
+      searching = searching & solvable;
+      Real delta[n];
+      System::residual(t + h, trial, v, p, delta);
+      euler_factors_.solve(delta);
+      const Real size = weighted_norm(delta, weight);
+      for (int i = 0; i < n; ++i) v[i] = select(searching, v[i] - delta[i] * shift, v[i]);
+      const Mask done = searching & (size <= Real(small_correction));
+      converged = converged | done;
+      searching = searching & !done & is_finite(size);
+    }
+    return converged;
+  }
+
+  /// Derivatives of the algebraic variables: of a short implicit Euler step, for they stand in no equation.
+  MANYFOLD_INLINE void differentiate_algebraic(const Mask& active, const Real& t, const Real (&y)[n], Real (&dy)[n],
+                                               const Real (&p)[System::constants_size], const Real (&weight)[n],
+                                               const InitialPoint<Real>& point) {
+    Real v[n];
+    for (int i = 0; i < n; ++i) v[i] = dy[i];
+    Mask singular(false);
+    const Real h = point.first_step * Real(euler_fraction);
+    const Mask converged = euler_step(active, t, h, y, v, p, weight, singular);
+    for (int i = 0; i < n; ++i) {
+      if (!System::derivative_occurs(i)) dy[i] = select(converged & is_finite(v[i]), v[i], Real(0.0));
+    }
+  }
+
+  /// For mass matrices that are singular in combinations of variables: short implicit Euler steps land on the
+  /// constraints and keep the differential combinations; their line is followed back to t.
+  MANYFOLD_INLINE void slide(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                             const Real (&p)[System::constants_size], const Real (&weight)[n],
+                             InitialPoint<Real>& result) {
+    // The first round finds the time scale, the second has steps that suit it.
+    Real h = abs(span) * Real(1e-10);
+    Mask converged = active;
+    for (int round = 0; round < 2; ++round) {
+      Real v[n];
+      for (int i = 0; i < n; ++i) v[i] = dy[i];
+      converged = converged & euler_step(converged, t, h, y, v, p, weight, result.singular);
+      Real landed[n];
+      for (int i = 0; i < n; ++i) landed[i] = y[i] + h * v[i];
+      converged = converged & euler_step(converged, t + h, h, landed, v, p, weight, result.singular);
+      for (int i = 0; i < n; ++i) {
+        y[i] = select(converged, landed[i] - h * v[i], y[i]);
+        dy[i] = select(converged, v[i], dy[i]);
+      }
+      if (round == 0) h = Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span);
+    }
+    // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
+    const Point at{t, y, dy, p, weight, rtol_, h};
+    matrices_.template evaluate<false>(converged, at);
+    const Real shift = Real(1.0) / h;
+    const Mask solvable = euler_factors_.template factor<false>(
+        converged, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+    Real delta[n];
+    System::residual(t, y, dy, p, delta);
+    euler_factors_.solve(delta);
+    for (int i = 0; i < n; ++i) dy[i] = select(solvable, dy[i] - delta[i] * shift, dy[i]);
+    result.consistent = converged;
+  }
+
+  static constexpr auto search_entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);
+
+  double rtol_;
+  SearchFactors search_factors_;
+  EulerFactors euler_factors_;
+  typename SearchFactors::Workspace search_workspace_;
+  typename EulerFactors::Workspace euler_workspace_;
+  Linearisation<System, Real> matrices_;
+};
+
+}  // namespace manyfold

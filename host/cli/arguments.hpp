@@ -12,7 +12,7 @@
 #include <manyfold/description.hpp>
 #include <manyfold/error.hpp>
 
-#include "host/io/nearest_name.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold::cli {
 

@@ -7,7 +7,7 @@
 #include <manyfold/error.hpp>
 
 #include "kernels/entry/describe.hpp"
-#include "kernels/methods/limits.hpp"
+#include "kernels/entry/method_limits.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/bouncing_ball_track/bouncing_ball_track.hpp"
 #include "problems/bouncing_ball_track_index2/bouncing_ball_track_index2.hpp"

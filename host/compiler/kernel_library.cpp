@@ -25,7 +25,7 @@
 #include "host/compiler/compilation.hpp"
 #include "host/compiler/kernel_cache.hpp"
 #include "host/engine/installation.hpp"
-#include "host/io/nearest_name.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold {
 namespace {

@@ -7,7 +7,7 @@
 #include <manyfold/error.hpp>
 #include <manyfold/model.hpp>
 
-#include "host/io/nearest_name.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold {
 

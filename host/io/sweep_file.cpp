@@ -20,7 +20,7 @@
 
 #include "host/io/initial_conditions.hpp"
 #include "host/io/memory_need.hpp"
-#include "host/io/nearest_name.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "host/io/nearest_name.hpp"
 #include "host/sampling/unit_sampler.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold {
 namespace {

@@ -26,8 +26,8 @@
 
 #include "host/engine/ensemble_run.hpp"
 #include "kernels/entry/kernel.hpp"
+#include "kernels/entry/method_limits.hpp"
 #include "kernels/entry/spec_names.hpp"
-#include "kernels/methods/limits.hpp"
 
 namespace manyfold {
 

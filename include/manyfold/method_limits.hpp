@@ -1,6 +1,6 @@
 #pragma once
 // What methods can integrate, by the form of a model's equations and its index. The command, `Ensemble` and
-// docs/choosing.md all go by what the tableaux say: see kernels/methods/limits.hpp.
+// docs/choosing.md all go by what the tableaux say: see kernels/entry/method_limits.hpp.
 #include <string_view>
 
 #include <manyfold/form.hpp>

@@ -33,4 +33,9 @@ MANYFOLD_INLINE Real weighted_norm(const Real (&x)[n], const Real (&weight)[n]) 
   return sqrt(weighted_square(x, weight) * Real(1.0 / n));
 }
 
+/// What errors within a step count beside those at its end, where the dense output is less accurate than the method:
+/// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight
+/// tolerances.
+inline constexpr double reduced_interior_weight = 0.25;
+
 }  // namespace manyfold

@@ -6,7 +6,7 @@
 
 #include "../constraints/projection.hpp"
 #include "../methods/auto.hpp"
-#include "../model/model_use.hpp"
+#include "model_use.hpp"
 
 namespace manyfold {
 

@@ -16,11 +16,6 @@ constexpr bool tests_interior() {
   return System::spec.error_test == ErrorTest::all && System::constrained();
 }
 
-/// What errors within a step count beside those at its end, where the dense output is less accurate than the method:
-/// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight
-/// tolerances.
-inline constexpr double reduced_interior_weight = 0.25;
-
 /// The middle of the widest gap between 0, the nodes in (0, 1), and 1; with `rank` 1 of the second widest, and so on.
 template <int s>
 constexpr double widest_gap(const double (&c)[s], int rank = 0) {

@@ -1,4 +1,4 @@
-#include "host/io/nearest_name.hpp"
+#include "host/text/nearest_name.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,13 +4,13 @@
 //
 //   (M/(gamma h) - f_y) U_i = f(t_n + c_i h, y_n + sum_j a_ij U_j) + M sum_j C_ij U_j / h + d_i h f_t
 //   y_(n+1) = y_n + sum_i m_i U_i, err = sum_i e_i U_i
-//   interior_weight       of errors within the step: see interior.hpp
+//   interior_weight       of errors within the step: see ../interior.hpp
 //   H     y(t_n + theta h) = (1 - theta) y_n + theta (y_(n+1) + (1 - theta) sum_k theta^k sum_i H_ki U_i)
 //
 // All are stiffly accurate and L-stable, and of their order for differential-algebraic systems of index 1.
 #include <manyfold/form.hpp>
 
-#include "../interior.hpp"
+#include "../../control/error_norm.hpp"
 
 namespace manyfold {
 

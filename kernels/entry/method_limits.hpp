@@ -2,7 +2,7 @@
 // What the methods can integrate, as their tableaux say.
 #include <manyfold/method_limits.hpp>
 
-#include "all.hpp"
+#include "../methods/all.hpp"
 
 namespace manyfold {
 

@@ -6,7 +6,7 @@
 
 #include "../algebra/sparsity.hpp"
 #include "../lane/static_for.hpp"
-#include "system.hpp"
+#include "../model/system.hpp"
 
 namespace manyfold {
 

@@ -6,8 +6,7 @@
 // The predictor y^P is the polynomial of degree k through the last k + 1 values. The corrector passes through y_(n+1)
 // and through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 +
 // ... + 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
-#include "../algebra/factors.hpp"
-#include "../stage/linearisation.hpp"
+#include "../stage/stage_solver.hpp"
 #include "step.hpp"
 
 namespace manyfold {
@@ -123,13 +122,10 @@ class BackwardDifferentiation {
   using State = LaneState<System, Real, Path>;
   static constexpr StepChoice step_choice = StepChoice::by_method;
   static constexpr bool makes_past = false;
-  using Matrices = Linearisation<System, Real>;
-  using RealFactors = Factors<Real, typename Matrices::Structure>;
+  using Stages = StageSolver<System, Real>;
+  using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;
-  struct Workspace {
-    typename Matrices::Workspace matrices;
-    typename RealFactors::Workspace factors;
-  };
+  using Workspace = typename Stages::Workspace;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// What the error test still sees of it is a third of the tolerance.
@@ -137,14 +133,11 @@ class BackwardDifferentiation {
     return max(0.33, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    matrices_.use(workspace.matrices, team);
-    factors_.use(workspace.factors, team);
-  }
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
   /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
   MANYFOLD_INLINE void forget(const Mask& lanes) {
-    matrices_.forget(lanes);
+    stages_.forget(lanes);
     factored_ = select(lanes, Real(1.0), factored_);
     last_leading_ = select(lanes, Real(0.0), last_leading_);
   }
@@ -152,83 +145,23 @@ class BackwardDifferentiation {
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose matrix must be new.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
-    const Path& past = state.path;
-    const Real k = past.order;
     const Real t = state.t + h;
-
-    // psi_i, alpha_i = h/psi_i, sigma_i of the new step; phi*_i = beta_i phi_i.
-    Real alpha[most + 1];
-    Real sigma[most + 1];
-    Real alpha_sum(0.0);  // -alpha^0
-    Real harmonic(0.0);   // -alpha_s
-    Real slope(0.0);      // gamma_i
-    Real beta(1.0);
     Real y[n];
     Real dy[n];
-    for (int j = 0; j < n; ++j) {
-      y[j] = state.y[j];
-      dy[j] = Real(0.0);
-    }
-    static_for<most + 1>([&](auto i) {
-      if constexpr (i == 0) {
-        psi_[i] = h;
-        sigma[i] = Real(1.0);
-      } else {
-        psi_[i] = past.psi[i - 1] + h;
-      }
-      alpha[i] = h / psi_[i];
-      if constexpr (i > 0) sigma[i] = Real(double(i)) * sigma[i - 1] * alpha[i];
-      if constexpr (i < most) {
-        const Mask used = Real(double(i)) < k;
-        beta *= psi_[i] / past.psi[i];
-        slope += Real(1.0) / psi_[i];
-        alpha_sum += select(used, alpha[i], Real(0.0));
-        harmonic += select(used, Real(1.0 / (i + 1)), Real(0.0));
-        for (int j = 0; j < n; ++j) {
-          phi_[i][j] = select(used, beta * past.phi[i][j], Real(0.0));
-          y[j] += phi_[i][j];
-          dy[j] += slope * phi_[i][j];
-        }
-      }
-    });
-    const Real leading = harmonic / h;  // c_j
-    const Mask like_the_last = (h == past.h) & (k == past.last_order);
-    alike_ = min(select(like_the_last, past.alike, Real(0.0)) + Real(1.0), past.last_order + Real(2.0));
-
+    const Coefficients at = predict(state, h, y, dy);
     StepAttempt<Real> result;
-    const Real change = leading / factored_;
-    renewed_ = live & (stale | matrices_.singular() | !(change >= Real(matrix_serves)) |
-                       !(change <= Real(1.0 / matrix_serves)));
-    struct {
-      const Real& t;
-      const Real (&y)[n];
-      const Real (&dy)[n];
-      const Real (&p)[System::constants_size];
-      const Real (&weight)[n];
-      double rtol;
-      const Real& h;
-    } const predicted{t, y, dy, state.p, state.weight, state.rtol, h};
-    matrices_.template update<true>(renewed_, renewed_, predicted, work, [&](const Mask& mask) {
-      return factors_.template factor<true>(mask, [&](auto e) { return matrices_.template shifted<Real>(e, leading); });
-    });
-    result.singular = live & matrices_.singular();
-    factored_ = select(renewed_, leading, factored_);
-    // The rate of convergence is that of the matrix.
-    state.contraction = select(live & (leading != last_leading_), Real(100.0), state.contraction);
-    last_leading_ = select(live, leading, last_leading_);
-    const Real scale = Real(2.0) / (Real(1.0) + leading / factored_);
-
+    result.singular = renew(live, stale, state, h, at.leading, y, dy, work);
+    const Real scale = Real(2.0) / (Real(1.0) + at.leading / factored_);
     for (int j = 0; j < n; ++j) e_[j] = Real(0.0);
-    const auto newton =
-        solve_newton<Real>(control, live & !result.singular, state.patient, state.contraction, [&](const Mask& lanes) {
-          Real delta[n];
-          System::residual(t, y, dy, state.p, delta);
-          factors_.solve(delta);
+    const auto newton = stages_.solve(
+        live & !result.singular, state.patient, state.contraction, control, work,
+        [&](Real(&F)[n]) { System::residual(t, y, dy, state.p, F); },
+        [&](const Mask& lanes, Real(&delta)[n]) {
           for (int j = 0; j < n; ++j) {
             delta[j] *= scale;
             const Real applied = select(lanes, delta[j], Real(0.0));
             y[j] -= applied;
-            dy[j] -= leading * applied;
+            dy[j] -= at.leading * applied;
             e_[j] -= applied;
           }
           return weighted_norm(delta, state.weight);
@@ -238,29 +171,7 @@ class BackwardDifferentiation {
     result.finite = newton.finite;
     result.rate = newton.rate;
     result.iterations = newton.iterations;
-    work.newton_passes += newton.passes;
-    count_work<Real>(work.newton_iterations, live, newton.iterations);
-    count_work<Real>(work.residuals, live, newton.iterations);
-    count_work<Real>(work.solves, live, newton.iterations);
-
-    // Errors that steps of orders k - 2 ... k + 1 would have made, of which the last needs the past.
-    Real lower[n];
-    Real lowest[n];
-    Real higher[n];
-    for (int j = 0; j < n; ++j) {
-      lower[j] = e_[j] + pick(phi_, k - Real(1.0), j);
-      lowest[j] = lower[j] + pick(phi_, k - Real(2.0), j);
-      higher[j] = e_[j] - pick(past.phi, k, j);
-    }
-    Real weight[n];
-    for_each_index<n>([&](auto j) { weight[j] = is_tested(j) ? state.weight[j] : Real(0.0); });
-    const Real norm = weighted_norm(e_, weight);
-    error_ = pick(sigma, k) * norm;
-    error_lower_ = pick(sigma, k - Real(1.0)) * weighted_norm(lower, weight);
-    error_lowest_ = pick(sigma, k - Real(2.0)) * weighted_norm(lowest, weight);
-    error_higher_ = weighted_norm(higher, weight) / (k + Real(2.0));
-    const Real alpha_k = pick(alpha, k);
-    result.error = max(alpha_k, abs(alpha_k + alpha_sum - harmonic)) * norm;
+    result.error = estimate_errors(state, at);
     return result;
   }
 
@@ -330,6 +241,104 @@ class BackwardDifferentiation {
   }
 
  private:
+  /// What the new step has to do with those before.
+  struct Coefficients {
+    Real alpha[most + 1];  ///< h/psi_i
+    Real sigma[most + 1];
+    Real alpha_sum = Real(0.0);  ///< -alpha^0
+    Real harmonic = Real(0.0);   ///< -alpha_s
+    Real leading;                ///< c_j
+  };
+
+  /// The predictor into y and dy; psi_i, alpha_i, sigma_i of the new step; phi*_i = beta_i phi_i.
+  MANYFOLD_INLINE Coefficients predict(const State& state, const Real& h, Real (&y)[n], Real (&dy)[n]) {
+    const Path& past = state.path;
+    const Real k = past.order;
+    Coefficients at;
+    Real slope(0.0);  // gamma_i
+    Real beta(1.0);
+    for (int j = 0; j < n; ++j) {
+      y[j] = state.y[j];
+      dy[j] = Real(0.0);
+    }
+    static_for<most + 1>([&](auto i) {
+      if constexpr (i == 0) {
+        psi_[i] = h;
+        at.sigma[i] = Real(1.0);
+      } else {
+        psi_[i] = past.psi[i - 1] + h;
+      }
+      at.alpha[i] = h / psi_[i];
+      if constexpr (i > 0) at.sigma[i] = Real(double(i)) * at.sigma[i - 1] * at.alpha[i];
+      if constexpr (i < most) {
+        const Mask used = Real(double(i)) < k;
+        beta *= psi_[i] / past.psi[i];
+        slope += Real(1.0) / psi_[i];
+        at.alpha_sum += select(used, at.alpha[i], Real(0.0));
+        at.harmonic += select(used, Real(1.0 / (i + 1)), Real(0.0));
+        for (int j = 0; j < n; ++j) {
+          phi_[i][j] = select(used, beta * past.phi[i][j], Real(0.0));
+          y[j] += phi_[i][j];
+          dy[j] += slope * phi_[i][j];
+        }
+      }
+    });
+    at.leading = at.harmonic / h;
+    const Mask like_the_last = (h == past.h) & (k == past.last_order);
+    alike_ = min(select(like_the_last, past.alike, Real(0.0)) + Real(1.0), past.last_order + Real(2.0));
+    return at;
+  }
+
+  /// Brings the matrix up to date, at the predicted point; returns the lanes where it is singular.
+  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, State& state, const Real& h, const Real& leading,
+                             const Real (&y)[n], const Real (&dy)[n], WorkCounters<Real>& work) {
+    Matrices& matrices = stages_.matrices();
+    const Real change = leading / factored_;
+    renewed_ = live & (stale | matrices.singular() | !(change >= Real(matrix_serves)) |
+                       !(change <= Real(1.0 / matrix_serves)));
+    const Real t = state.t + h;
+    struct {
+      const Real& t;
+      const Real (&y)[n];
+      const Real (&dy)[n];
+      const Real (&p)[System::constants_size];
+      const Real (&weight)[n];
+      double rtol;
+      const Real& h;
+    } const predicted{t, y, dy, state.p, state.weight, state.rtol, h};
+    matrices.template update<true>(renewed_, renewed_, predicted, work,
+                                   [&](const Mask& lanes) { return stages_.template factor<true>(lanes, leading); });
+    factored_ = select(renewed_, leading, factored_);
+    // The rate of convergence is that of the matrix.
+    state.contraction = select(live & (leading != last_leading_), Real(100.0), state.contraction);
+    last_leading_ = select(live, leading, last_leading_);
+    return live & matrices.singular();
+  }
+
+  /// Errors that steps of orders k - 2 ... k + 1 would have made, of which the last needs the past; returns that of the
+  /// error test.
+  MANYFOLD_INLINE Real estimate_errors(const State& state, const Coefficients& at) {
+    const Path& past = state.path;
+    const Real k = past.order;
+    Real lower[n];
+    Real lowest[n];
+    Real higher[n];
+    for (int j = 0; j < n; ++j) {
+      lower[j] = e_[j] + pick(phi_, k - Real(1.0), j);
+      lowest[j] = lower[j] + pick(phi_, k - Real(2.0), j);
+      higher[j] = e_[j] - pick(past.phi, k, j);
+    }
+    Real weight[n];
+    for_each_index<n>([&](auto j) { weight[j] = is_tested(j) ? state.weight[j] : Real(0.0); });
+    const Real norm = weighted_norm(e_, weight);
+    error_ = pick(at.sigma, k) * norm;
+    error_lower_ = pick(at.sigma, k - Real(1.0)) * weighted_norm(lower, weight);
+    error_lowest_ = pick(at.sigma, k - Real(2.0)) * weighted_norm(lowest, weight);
+    error_higher_ = weighted_norm(higher, weight) / (k + Real(2.0));
+    const Real alpha_k = pick(at.alpha, k);
+    return max(alpha_k, abs(alpha_k + at.alpha_sum - at.harmonic)) * norm;
+  }
+
   /// c_j may differ from that of the matrix by this factor.
   static constexpr double matrix_serves = 0.6;
 
@@ -353,8 +362,7 @@ class BackwardDifferentiation {
     return result;
   }
 
-  Matrices matrices_;
-  RealFactors factors_;
+  Stages stages_;
   Real factored_ = Real(1.0);      ///< c_j of the matrix
   Real last_leading_ = Real(0.0);  ///< c_j of the last attempt
   Mask renewed_ = Mask(false);     ///< the matrix of the attempt was new

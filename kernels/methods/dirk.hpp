@@ -6,10 +6,9 @@
 // Stage i solves F(t_n + c_i h, Y_i, K_i) = 0 with Y_i = y_n + h sum_(j<=i) a_ij K_j. The methods here are stiffly
 // accurate, y_(n+1) = Y_s, so that the constraints hold at the end of a step. An explicit first stage is K_1 = K_s of
 // the step before.
-#include "../algebra/factors.hpp"
-#include "../stage/linearisation.hpp"
+#include "../stage/stage_solver.hpp"
 #include "interior.hpp"
-#include "step.hpp"
+#include "runge_kutta.hpp"
 #include "tableaux/dirk.hpp"
 
 namespace manyfold {
@@ -65,14 +64,12 @@ class DiagonallyImplicit {
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
-  using Matrices = Linearisation<System, Real>;
-  using RealFactors = Factors<Real, typename Matrices::Structure>;
+  using Stages = StageSolver<System, Real>;
+  using Matrices = typename Stages::Matrices;
+  using RealFactors = typename Stages::StageFactors;
   using Team = TeamOf<System>;
-  struct Workspace {
-    typename Matrices::Workspace matrices;
-    typename RealFactors::Workspace factors;
-  };
-  static constexpr bool keeps = Matrices::template keeps<RealFactors>;
+  using Workspace = typename Stages::Workspace;
+  static constexpr bool keeps = Stages::keeps;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
@@ -81,24 +78,18 @@ class DiagonallyImplicit {
     return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    matrices_.use(workspace.matrices, team);
-    factors_.use(workspace.factors, team);
-  }
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
   /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+  MANYFOLD_INLINE void forget(const Mask& lanes) { stages_.forget(lanes); }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
-    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work, [&](const Mask& mask) {
-      return factors_.template factor<keeps>(
-          mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
-    });
-    result.renewed = matrices_.renewed();
+    result.singular = stages_.template prepare<keeps>(live, stale, state, h, over_diagonal, work);
+    result.renewed = stages_.matrices().renewed();
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = result.last_rate = Real(0.0);
@@ -111,20 +102,17 @@ class DiagonallyImplicit {
       Real base[n];
       Real Y[n];
       predict<i>(state, h, base, Y);
-      const auto newton =
-          solve_newton<Real>(control, result.converged, state.patient, state.contraction, [&](const Mask& iterating) {
-            Real delta[n];
-            stage_residual(c, state, h, over_diagonal, base, Y, delta);
-            factors_.solve(delta);
-            return correct(iterating, state.weight, delta, Y);
-          });
+      const auto newton = stages_.solve(
+          result.converged, state.patient, state.contraction, control, work,
+          [&](Real(&F)[n]) { stage_residual(c, state, h, over_diagonal, base, Y, F); },
+          [&](const Mask& lanes, Real(&delta)[n]) { return correct(lanes, state.weight, delta, Y); });
       end_stage(i, state, base, Y);
-      report(newton, result, work);
+      add_stage(newton, result);
     });
 
     Real error[n];
     error_residual(state, h, over_diagonal, error);
-    factors_.solve(error);
+    stages_.apply(error);
     count_work<Real>(work.solves, result.converged, Real(1.0));
     if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, result.converged, Real(1.0));
     result.error = weighted_norm(error, state.weight);
@@ -132,28 +120,11 @@ class DiagonallyImplicit {
   }
 
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
-  /// The path may be of higher degree.
-  template <class AnyState>
-  MANYFOLD_INLINE void commit(const Mask& accepted, AnyState& state, const Real& h) {
+  MANYFOLD_INLINE void commit(const Mask& accepted, auto& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
-    state.path.h = select(accepted, h, state.path.h);
-    static_for<AnyState::Path::size>([&](auto exponent) {
-      constexpr int power = exponent;
-      for (int k = 0; k < n; ++k) {
-        Real sum(0.0);
-        if constexpr (power < degree) {
-          static_for<s - first>([&](auto solved) {
-            constexpr double weight = weights.at[power][solved + first];
-            sum += Real(weight) * z_[solved][k];
-          });
-        }
-        state.path.coefficient[power][k] = select(accepted, sum, state.path.coefficient[power][k]);
-      }
-    });
-    for (int k = 0; k < n; ++k) {
-      state.y[k] = select(accepted, state.y[k] + z_[s - first - 1][k], state.y[k]);
-      state.dy[k] = select(accepted, hK_[s - 1][k] * over_h, state.dy[k]);
-    }
+    accept_step<degree>(
+        accepted, state, h, [&](auto k, int i) { return combination<weights, k, first>(z_, i); },
+        [&](int i) { return z_[s - first - 1][i]; }, [&](int i) { return hK_[s - 1][i] * over_h; });
   }
 
   /// (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) h sum_i w_i K_i of the last attempt: filtered as its error estimate is.
@@ -165,8 +136,8 @@ class DiagonallyImplicit {
       for (int i = 0; i < s; ++i) raw[k] += Real(w[i]) * hK_[i][k];
       raw[k] *= over_diagonal;
     }
-    matrices_.apply_dy(raw, result);
-    factors_.solve(result);
+    stages_.matrices().apply_dy(raw, result);
+    stages_.apply(result);
   }
 
  protected:
@@ -200,7 +171,7 @@ class DiagonallyImplicit {
 
   /// Y := Y - delta in the lanes of `iterating`; returns the norm of delta.
   MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&delta)[n], Real (&Y)[n]) const {
-    matrices_.rescale(delta);
+    stages_.matrices().rescale(delta);
     for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
     return weighted_norm(delta, weight);
   }
@@ -212,19 +183,6 @@ class DiagonallyImplicit {
     }
   }
 
-  /// What the iteration of a stage came to, into `result` and `work`.
-  static MANYFOLD_INLINE void report(const NewtonResult<Real>& newton, StepAttempt<Real>& result,
-                                     WorkCounters<Real>& work) {
-    work.newton_passes += newton.passes;
-    count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
-    count_work<Real>(work.residuals, result.converged, newton.iterations);
-    count_work<Real>(work.solves, result.converged, newton.iterations);
-    result.finite = result.finite & newton.finite;
-    result.rate = max(result.rate, newton.rate);
-    result.iterations = max(result.iterations, newton.iterations);
-    result.converged = newton.converged;
-  }
-
   /// The error estimate is (F_y'/(gamma h) + F_y)^-1 times this, F_y'/(gamma h) d and, in the rows of constraints, the
   /// residual of the dense output within the step. The filter is that of Hosea &
   /// Shampine, Appl. Numer. Math. 20 (1996); it also leaves out the slopes of algebraic variables, which are of the
@@ -234,7 +192,7 @@ class DiagonallyImplicit {
     Real raw[n];
     difference(state, h, raw);
     for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
-    matrices_.apply_dy(raw, error);
+    stages_.matrices().apply_dy(raw, error);
     if constexpr (tests_interior<System>()) {
       Real interior[n];
       interior_residual<System, weights, theta, first>(state, h, z_, z_[s - first - 1], interior);
@@ -245,8 +203,7 @@ class DiagonallyImplicit {
     }
   }
 
-  Matrices matrices_;
-  RealFactors factors_;
+  Stages stages_;
 
  private:
   static constexpr auto weights = dense_weights_at_end(Tableau::dense);

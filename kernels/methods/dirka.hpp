@@ -5,11 +5,10 @@
 // For y' = f(t, y, z), 0 = g(t, y, z). One more stage with the same diagonal raises the order by one, (2.1). The method
 // of order p estimates the error of y^(p) by y^(p+1), with which it goes on: p + 1 stages. Stages solve for (y, z) at
 // once, (3.2); z_(n+1) is then trimmed: g(y_(n+1), z_(n+1)) = 0, (3.3).
-#include "../algebra/factors.hpp"
-#include "../stage/linearisation.hpp"
+#include "../stage/stage_solver.hpp"
 #include "interior.hpp"
 #include "radau.hpp"
-#include "step.hpp"
+#include "runge_kutta.hpp"
 #include "tableaux/dirka.hpp"
 
 namespace manyfold {
@@ -108,6 +107,14 @@ struct TrimmingStructure {
   }
   static constexpr Pattern<n> matrix = pattern();
   static constexpr Pattern<n> preferred = matrix;
+
+  template <class Real>
+  static MANYFOLD_INLINE Real entry(const auto& matrices, const Real& /*shift*/, auto k) {
+    constexpr auto entries = entries_of<matrix.size()>(matrix);
+    constexpr int i = entries.row[k];
+    constexpr int j = entries.column[k];
+    return System::algebraic(i) ? matrices.entry_y(i, j) : Real(1.0);
+  }
 };
 
 }  // namespace cameron
@@ -126,14 +133,13 @@ class Cameron {
   static constexpr int s = CameronFamily::stages;
   static constexpr int most_newton_iterations = 5;
   static constexpr double gamma = CameronFamily::gamma;
-  using Matrices = Linearisation<System, Real>;
-  using StageFactors = Factors<Real, typename Matrices::Structure>;
+  using Stages = StageSolver<System, Real>;
+  using Matrices = typename Stages::Matrices;
   using TrimmingStructure = cameron::TrimmingStructure<System>;
   using TrimmingFactors = Factors<Real, TrimmingStructure>;
   using Team = TeamOf<System>;
   struct Workspace {
-    typename Matrices::Workspace matrices;
-    typename StageFactors::Workspace stage;
+    typename Stages::Workspace stages;
     typename TrimmingFactors::Workspace trimming;
   };
 
@@ -166,14 +172,13 @@ class Cameron {
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    matrices_.use(workspace.matrices, team);
-    stage_factors_.use(workspace.stage, team);
+    stages_.use(workspace.stages, team);
     trimming_factors_.use(workspace.trimming, team);
   }
 
   /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
   MANYFOLD_INLINE void forget(const Mask& lanes) {
-    matrices_.forget(lanes);
+    stages_.forget(lanes);
     factored_h_ = select(lanes, Real(0.0), factored_h_);
     jacobian_age_ = select(lanes, Real(0.0), jacobian_age_);
     slow_ = slow_ & !lanes;
@@ -202,23 +207,7 @@ class Cameron {
     const Real p = state.path.p;
     const Real over_diagonal = Real(1.0 / gamma) / h;
     StepAttempt<Real> result{Mask(false), Mask(false), Mask(true), Real(0.0), Real(0.0), Real(0.0), Real(0.0)};
-
-    // Without a copy of the Jacobian every change of the step evaluates it; section 4.1.
-    renewed_ = live & (stale | slow_ | matrices_.singular() | (h != factored_h_));
-    matrices_.template update<true>(renewed_, renewed_, state, work, [&](const Mask& mask) {
-      Mask good = stage_factors_.template factor<true>(
-          mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
-      if constexpr (trims) {
-        good = good & trimming_factors_.template factor<true>(mask, [&](auto k) {
-          const int i = trimming_row(k);
-          const int j = trimming_column(k);
-          return System::algebraic(i) ? matrices_.entry_y(i, j) : Real(1.0);
-        });
-      }
-      return good;
-    });
-    factored_h_ = select(renewed_, h, factored_h_);
-    result.singular = live & matrices_.singular();
+    result.singular = renew(live, stale, state, h, over_diagonal, work);
     result.converged = live & !result.singular;
 
     // The order above is seen with one stage more, every few steps.
@@ -226,97 +215,24 @@ class Cameron {
     assessed_ = compared_ & (p < Real(3.0));
     const Real scale = choose(p, Real(CameronRules::accumulation(2)), Real(CameronRules::accumulation(3)),
                               Real(CameronRules::accumulation(4)));
-    const auto count = [&](const Mask& lanes, const NewtonResult<Real>& newton) {
-      work.newton_passes += newton.passes;
-      count_work<Real>(work.newton_iterations, lanes, newton.iterations);
-      count_work<Real>(work.residuals, lanes, newton.iterations);
-      count_work<Real>(work.solves, lanes, newton.iterations);
-    };
-    const Real ratio = h / state.path.h;
-    static_for<s>([&](auto stage) {
-      constexpr int i = stage;
-      constexpr double c = CameronFamily::c[i];
-      const Mask needed = p >= Real(static_cast<double>(i));  // stages 0 ... p
-      const Mask ahead = assessed_ & (p == Real(i - 1.0));
-      const Mask lanes = result.converged & (needed | ahead);
-      if (!any(lanes)) return;
-      Real base[n];
-      Real Y[n];
-      for_each_index<n>([&](auto k) {
-        base[k] = state.y[k];
-        static_for<i>([&](auto j) {
-          constexpr double a = CameronFamily::A[i][j];
-          base[k] += Real(a) * hK_[j][k];
-        });
-        Y[k] = state.y[k] + state.path.increment(k, Real(c) * ratio);
-      });
-      const auto newton =
-          solve_newton<Real>(control, lanes, state.patient, state.contraction, [&](const Mask& iterating) {
-            Real K[n];
-            Real delta[n];
-            for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
-            System::residual(state.t + Real(c) * h, Y, K, state.p, delta);
-            stage_factors_.solve(delta);
-            for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
-            return scale * sqrt(weighted_square(delta, state.weight));
-          });
-      for (int k = 0; k < n; ++k) {
-        hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / gamma);
-        z_[i][k] = Y[k] - state.y[k];
-      }
-      count(lanes, newton);
-      assessed_ = assessed_ & (newton.converged | !ahead);
-      const Mask solved = newton.converged | !needed;
-      result.finite = result.finite & (newton.finite | !(lanes & needed));
-      result.rate = select(lanes & needed, max(result.rate, newton.rate), result.rate);
-      result.iterations = max(result.iterations, select(lanes, newton.iterations, Real(0.0)));
-      result.converged = result.converged & solved;
-    });
+    static_for<s>([&](auto i) { solve_stage_of<i>(state, h, over_diagonal, scale, control, work, result); });
 
     // y^(p+1), its distances from y^(p) and of the orders below and above.
     const Real order = p + Real(1.0);
-    for_each_index<n>([&](auto k) { end_[k] = combination(order, k); });
+    for_each_index<n>([&](auto k) { end_[k] = combination_of(order, k); });
     error_ = distance(p, state);
     error_lower_ = distance(p - Real(1.0), state);
     error_higher_ = distance(p + Real(1.0), state);
-    result.error = error_;
-
     if constexpr (trims) {
-      Real Y[n];
-      Real unused[n];
-      const Mask has_end = p >= Real(2.0);  // stage 3 is at the end of the step
-      for_each_index<n>([&](auto k) {
-        if (System::algebraic(k)) end_[k] = select(has_end, z_[2][k], state.path.increment(k, ratio));
-        Y[k] = state.y[k] + end_[k];
-        unused[k] = Real(0.0);
-      });
-      Real contraction(1.0);
-      const Mask lanes = result.converged;
-      const auto newton = solve_newton<Real>(control, lanes, state.patient, contraction, [&](const Mask& iterating) {
-        Real delta[n];
-        System::residual(state.t + h, Y, unused, state.p, delta);
-        for_each_index<n>([&](auto k) {
-          if (!System::algebraic(k)) delta[k] = Real(0.0);
-        });
-        trimming_factors_.solve(delta);
-        for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
-        return scale * sqrt(weighted_square(delta, state.weight));
-      });
-      for_each_index<n>([&](auto k) {
-        if (System::algebraic(k)) end_[k] = Y[k] - state.y[k];
-      });
-      count(lanes, newton);
-      result.finite = result.finite & (newton.finite | !lanes);
-      result.converged = result.converged & (newton.converged | !lanes);
+      trim(state, h, scale, control, work, result);
+      if constexpr (System::spec.error_test == ErrorTest::all) {
+        const Real within = interior_norm(state, h);
+        error_ = select(state.discontinuous, error_, sqrt(error_ * error_ + within * within));
+        count_work<Real>(work.residuals, result.converged, Real(1.0));
+        count_work<Real>(work.solves, result.converged, Real(1.0));
+      }
     }
-    if constexpr (trims && System::spec.error_test == ErrorTest::all) {
-      const Real within = interior_norm(state, h);
-      const Mask lanes = result.converged;
-      error_ = select(state.discontinuous, error_, sqrt(error_ * error_ + within * within));
-      result.error = error_;
-      count_work<Real>(work.residuals, lanes, Real(1.0));
-      count_work<Real>(work.solves, lanes, Real(1.0));
-    }
+    result.error = error_;
     slow_ = (slow_ & !live) | (live & (result.rate > Real(CameronRules::rate_to_keep)));
     return result;
   }
@@ -324,29 +240,16 @@ class Cameron {
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
-    state.path.h = select(accepted, h, state.path.h);
     static_for<3>([&](auto level) {
       constexpr int p = level + 1;
       const Mask lanes = accepted & (state.path.p == Real(static_cast<double>(p)));
       if (!any(lanes)) return;
-      static_for<cameron::degree>([&](auto exponent) {
-        constexpr int power = exponent;
-        for_each_index<n>([&](auto k) {
-          constexpr double of_end = cameron::dense_weights<p>().at[power][p + 1];
-          Real sum = Real(of_end) * end_[k];
-          static_for<p + 1>([&](auto i) {
-            constexpr double weight = cameron::dense_weights<p>().at[power][i];
-            sum += Real(weight) * z_[i][k];
-          });
-          state.path.coefficient[power][k] = select(lanes, sum, state.path.coefficient[power][k]);
-        });
-      });
+      constexpr auto weights = cameron::dense_weights<p>();
+      // The slope is that of the dense output: no stage has that of the solution.
+      accept_step<cameron::degree>(
+          lanes, state, h, [&](auto power, int k) { return at_weights<p>(weights.at[power], k); },
+          [&](int k) { return end_[k]; }, [&](int k) { return state.path.coefficient[0][k] * over_h; });
     });
-    for (int k = 0; k < n; ++k) {
-      state.y[k] = select(accepted, state.y[k] + end_[k], state.y[k]);
-      // The slope of the dense output: no stage has that of the solution.
-      state.dy[k] = select(accepted, state.path.coefficient[0][k] * over_h, state.dy[k]);
-    }
   }
 
   /// The length of the next step; its order goes to the state. Sections 4.1 to 4.3.
@@ -399,6 +302,115 @@ class Cameron {
   }
   static constexpr bool trims = has_algebraic();
 
+  // The parts of an attempt, in the order in which they come.
+
+  /// Brings matrices and factors up to date; returns the lanes whose matrix is singular. Without a copy of the Jacobian
+  /// every change of the step evaluates it; section 4.1.
+  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const State& state, const Real& h,
+                             const Real& over_diagonal, WorkCounters<Real>& work) {
+    Matrices& matrices = stages_.matrices();
+    renewed_ = live & (stale | slow_ | matrices.singular() | (h != factored_h_));
+    matrices.template update<true>(renewed_, renewed_, state, work, [&](const Mask& mask) {
+      Mask good = stages_.template factor<true>(mask, over_diagonal);
+      if constexpr (trims) {
+        good = good & trimming_factors_.template factor<true>(
+                          mask, [&](auto k) { return TrimmingStructure::entry(matrices, over_diagonal, k); });
+      }
+      return good;
+    });
+    factored_h_ = select(renewed_, h, factored_h_);
+    return live & matrices.singular();
+  }
+
+  /// Stage i where the order needs it, and where it shows the order above.
+  template <int i>
+  MANYFOLD_INLINE void solve_stage_of(State& state, const Real& h, const Real& over_diagonal, const Real& scale,
+                                      const NewtonControl& control, WorkCounters<Real>& work,
+                                      StepAttempt<Real>& result) {
+    constexpr double c = CameronFamily::c[i];
+    const Real& p = state.path.p;
+    const Mask needed = p >= Real(static_cast<double>(i));  // stages 0 ... p
+    const Mask ahead = assessed_ & (p == Real(i - 1.0));
+    const Mask lanes = result.converged & (needed | ahead);
+    if (!any(lanes)) return;
+    const Real ratio = h / state.path.h;
+    Real base[n];
+    Real Y[n];
+    for_each_index<n>([&](auto k) {
+      base[k] = state.y[k];
+      static_for<i>([&](auto j) {
+        constexpr double a = CameronFamily::A[i][j];
+        base[k] += Real(a) * hK_[j][k];
+      });
+      Y[k] = state.y[k] + state.path.increment(k, Real(c) * ratio);
+    });
+    const auto newton = stages_.solve(
+        lanes, state.patient, state.contraction, control, work,
+        [&](Real(&F)[n]) {
+          Real K[n];
+          for (int k = 0; k < n; ++k) K[k] = (Y[k] - base[k]) * over_diagonal;
+          System::residual(state.t + Real(c) * h, Y, K, state.p, F);
+        },
+        [&](const Mask& iterating, Real(&delta)[n]) { return scale * correct(iterating, state, delta, Y); });
+    for (int k = 0; k < n; ++k) {
+      hK_[i][k] = (Y[k] - base[k]) * Real(1.0 / gamma);
+      z_[i][k] = Y[k] - state.y[k];
+    }
+    assessed_ = assessed_ & (newton.converged | !ahead);
+    result.finite = result.finite & (newton.finite | !(lanes & needed));
+    result.rate = select(lanes & needed, max(result.rate, newton.rate), result.rate);
+    result.iterations = max(result.iterations, select(lanes, newton.iterations, Real(0.0)));
+    result.converged = result.converged & (newton.converged | !needed);
+  }
+
+  /// z_(n+1) from g(y_(n+1), z_(n+1)) = 0, (3.3).
+  MANYFOLD_INLINE void trim(const State& state, const Real& h, const Real& scale, const NewtonControl& control,
+                            WorkCounters<Real>& work, StepAttempt<Real>& result) {
+    const Real ratio = h / state.path.h;
+    Real Y[n];
+    Real unused[n];
+    const Mask has_end = state.path.p >= Real(2.0);  // stage 3 is at the end of the step
+    for_each_index<n>([&](auto k) {
+      if (System::algebraic(k)) end_[k] = select(has_end, z_[2][k], state.path.increment(k, ratio));
+      Y[k] = state.y[k] + end_[k];
+      unused[k] = Real(0.0);
+    });
+    Real contraction(1.0);
+    const Mask lanes = result.converged;
+    const auto newton = solve_stage<n>(
+        trimming_factors_, lanes, state.patient, contraction, control, work,
+        [&](Real(&F)[n]) { residual_of_constraints(state, state.t + h, Y, unused, F); },
+        [&](const Mask& iterating, Real(&delta)[n]) { return scale * correct(iterating, state, delta, Y); });
+    for_each_index<n>([&](auto k) {
+      if (System::algebraic(k)) end_[k] = Y[k] - state.y[k];
+    });
+    result.finite = result.finite & (newton.finite | !lanes);
+    result.converged = result.converged & (newton.converged | !lanes);
+  }
+
+  /// Y := Y - delta in the lanes of `iterating`; returns the norm of delta, in which errors add up.
+  static MANYFOLD_INLINE Real correct(const Mask& iterating, const State& state, const Real (&delta)[n], Real (&Y)[n]) {
+    for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
+    return sqrt(weighted_square(delta, state.weight));
+  }
+
+  /// 0 and g(Y): the algebraic equations alone.
+  static MANYFOLD_INLINE void residual_of_constraints(const State& state, const Real& t, const Real (&Y)[n],
+                                                      const Real (&unused)[n], Real (&F)[n]) {
+    System::residual(t, Y, unused, state.p, F);
+    for_each_index<n>([&](auto k) {
+      if (!System::algebraic(k)) F[k] = Real(0.0);
+    });
+  }
+
+  /// What `weights` of the stages 0 ... p and, last, of the end make of component k.
+  template <int p>
+  MANYFOLD_INLINE Real at_weights(const auto& weights, int k) const {
+    Real sum = Real(weights[p + 1]) * end_[k];
+    static_for<p + 1>([&](auto i) { sum += Real(weights[i]) * z_[i][k]; });
+    return sum;
+  }
+
   static MANYFOLD_INLINE Real choose(const Real& p, const Real& one, const Real& two, const Real& three) {
     return select(p == Real(1.0), one, select(p == Real(2.0), two, three));
   }
@@ -417,7 +429,7 @@ class Cameron {
   }
 
   /// y^(order) - y_n in component k.
-  MANYFOLD_INLINE Real combination(const Real& order, int k) const {
+  MANYFOLD_INLINE Real combination_of(const Real& order, int k) const {
     Real result(0.0);
     static_for<s>([&](auto row) {
       constexpr int q = row;
@@ -436,7 +448,7 @@ class Cameron {
     Real sum(0.0);
     for_each_index<n>([&](auto k) {
       if (System::algebraic(k)) return;
-      sum += square((combination(order + Real(1.0), k) - combination(order, k)) * state.weight[k]);
+      sum += square((combination_of(order + Real(1.0), k) - combination_of(order, k)) * state.weight[k]);
     });
     return sqrt(sum);
   }
@@ -454,36 +466,15 @@ class Cameron {
       constexpr int p = level + 1;
       constexpr auto at = dense_weights_at(cameron::dense_weights<p>(), theta - 1.0);
       const Mask lanes = state.path.p == Real(static_cast<double>(p));
-      for_each_index<n>([&](auto k) {
-        constexpr double of_end = at.value[p + 1];
-        Real sum = Real(of_end) * end_[k];
-        static_for<p + 1>([&](auto i) {
-          constexpr double weight = at.value[i];
-          sum += Real(weight) * z_[i][k];
-        });
-        Y[k] += select(lanes, sum, Real(0.0));
-      });
+      for_each_index<n>([&](auto k) { Y[k] += select(lanes, at_weights<p>(at.value, k), Real(0.0)); });
     });
     Real error[n];
-    System::residual(state.t + Real(theta) * h, Y, unused, state.p, error);
-    for_each_index<n>([&](auto k) {
-      if (!System::algebraic(k)) error[k] = Real(0.0);
-    });
+    residual_of_constraints(state, state.t + Real(theta) * h, Y, unused, error);
     trimming_factors_.solve(error);
     return Real(reduced_interior_weight) * sqrt(weighted_square(error, state.weight));
   }
 
-  static constexpr MANYFOLD_INLINE int trimming_row(int k) {
-    constexpr auto entries = entries_of<TrimmingStructure::matrix.size()>(TrimmingStructure::matrix);
-    return entries.row[k];
-  }
-  static constexpr MANYFOLD_INLINE int trimming_column(int k) {
-    constexpr auto entries = entries_of<TrimmingStructure::matrix.size()>(TrimmingStructure::matrix);
-    return entries.column[k];
-  }
-
-  Matrices matrices_;
-  StageFactors stage_factors_;
+  Stages stages_;
   TrimmingFactors trimming_factors_;
   Real factored_h_ = Real(0.0);    ///< step that the factors belong to
   Real jacobian_age_ = Real(0.0);  ///< accepted steps since the Jacobian was new

@@ -10,6 +10,7 @@
 // With D_q an approximation of h^q y^(q), the error estimate of the method of order q is C_q D_q.
 #include "../control/step_control.hpp"
 #include "dirk.hpp"
+#include "variable_order.hpp"
 
 namespace manyfold {
 
@@ -71,65 +72,40 @@ struct Triple {
 };
 
 template <class Tableau_, class System_, class Real_>
-class VariableDirk {
+class VariableDirk : public VariableOrder<DiagonallyImplicit<Sdirk2Tableau, System_, Real_>,
+                                          DiagonallyImplicit<Sdirk3Tableau, System_, Real_>,
+                                          DiagonallyImplicit<Cash4Tableau, System_, Real_>> {
+  using Order4 = DiagonallyImplicit<Cash4Tableau, System_, Real_>;
+  using Base = VariableOrder<DiagonallyImplicit<Sdirk2Tableau, System_, Real_>,
+                             DiagonallyImplicit<Sdirk3Tableau, System_, Real_>, Order4>;
+
  public:
   using Tableau = Tableau_;
-  using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
-  static constexpr int n = System::n;
-
- private:
-  using Order2 = DiagonallyImplicit<Sdirk2Tableau, System, Real>;
-  using Order3 = DiagonallyImplicit<Sdirk3Tableau, System, Real>;
-  using Order4 = DiagonallyImplicit<Cash4Tableau, System, Real>;
-
- public:
-  static constexpr int most_newton_iterations = Order4::most_newton_iterations;
+  static constexpr int n = System_::n;
   static constexpr bool keeps = Order4::keeps;
 
-  struct Path : DensePolynomial<Real, n, Order4::degree> {
-    Real level;  ///< 0, 1, 2 for orders 2, 3, 4
+  struct Path : LevelledPolynomial<Real, n, Order4::degree> {
     Real steps;  ///< accepted with this order
     Real D[n];   ///< D_p of the last step
 
     MANYFOLD_INLINE void start(const Mask& lanes, const Real& step, const Real (&dy)[n]) {
-      DensePolynomial<Real, n, Order4::degree>::start(lanes, step, dy);
-      level = select(lanes, Real(DirksTriples::first_level), level);
+      this->start_at(Real(DirksTriples::first_level), lanes, step, dy);
       steps = select(lanes, Real(0.0), steps);
       for (int k = 0; k < n; ++k) D[k] = select(lanes, Real(0.0), D[k]);
     }
     MANYFOLD_INLINE void copy(const Mask& lanes, const Path& other) {
-      DensePolynomial<Real, n, Order4::degree>::copy(lanes, other);
-      level = select(lanes, other.level, level);
+      LevelledPolynomial<Real, n, Order4::degree>::copy(lanes, other);
       steps = select(lanes, other.steps, steps);
       for (int k = 0; k < n; ++k) D[k] = select(lanes, other.D[k], D[k]);
     }
   };
-  using State = LaneState<System, Real, Path>;
-  static constexpr StepChoice step_choice = StepChoice::with_order;
-  static constexpr bool makes_past = false;
-  using Team = TeamOf<System>;
-  struct Workspace {
-    typename Order2::Workspace order2;
-    typename Order3::Workspace order3;
-    typename Order4::Workspace order4;
-  };
-
-  static MANYFOLD_INLINE double internal_rtol(double rtol) { return Order4::internal_rtol(rtol); }
-  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return Order4::newton_tolerance(internal_rtol);
-  }
-
-  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    order2_.use(workspace.order2, team);
-    order3_.use(workspace.order3, team);
-    order4_.use(workspace.order4, team);
-  }
+  using State = LaneState<System_, Real, Path>;
 
   /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
   MANYFOLD_INLINE void forget(const Mask& lanes) {
-    for_each_order([&](auto& method, double /*level*/) { method.forget(lanes); });
+    Base::forget(lanes);
     for (int k = 0; k < n; ++k) D_[k] = select(lanes, Real(0.0), D_[k]);
     lower_error_ = select(lanes, Real(0.0), lower_error_);
     higher_error_ = select(lanes, Real(0.0), higher_error_);
@@ -138,24 +114,17 @@ class VariableDirk {
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
-    StepAttempt<Real> result = no_attempt<Real>();
-    for_each_order([&]<class Method>(Method& method, double level) {
-      const Mask lanes = live & (state.path.level == Real(level));
-      if (!any(lanes)) return;
+    return this->attempt_each(live, state.path.level, [&]<class Method>(Method& method, const Mask& lanes) {
       const StepAttempt<Real> step = method.attempt(lanes, stale, cautious, state, h, control, work);
-      add_attempt(lanes, step, result);
       estimate_neighbours<Method>(method, lanes, state, h);
       count_work<Real>(work.solves, lanes & step.converged, Real(Method::Tableau::order > 2 ? 2.0 : 1.0));
+      return step;
     });
-    return result;
   }
 
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
-    for_each_order([&](auto& method, double level) {
-      const Mask lanes = accepted & (state.path.level == Real(level));
-      if (any(lanes)) method.commit(lanes, state, h);
-    });
+    this->commit_each(accepted, state, h);
     for (int k = 0; k < n; ++k) state.path.D[k] = select(accepted, D_[k], state.path.D[k]);
     state.path.steps += select(accepted, Real(1.0), Real(0.0));
   }
@@ -190,12 +159,6 @@ class VariableDirk {
   }
 
  private:
-  MANYFOLD_INLINE void for_each_order(auto&& body) {
-    body(order2_, 0.0);
-    body(order3_, 1.0);
-    body(order4_, 2.0);
-  }
-
   /// D_p, and the norms of the errors that the neighbouring orders would leave.
   template <class Method>
   MANYFOLD_INLINE void estimate_neighbours(Method& method, const Mask& lanes, const State& state, const Real& h) {
@@ -230,16 +193,13 @@ class VariableDirk {
   }
 
   static MANYFOLD_INLINE Real stages(const Real& level) {
-    return select(level == Real(0.0), Real(double(Sdirk2Tableau::stages)),
-                  select(level == Real(1.0), Real(double(Sdirk3Tableau::stages)), Real(double(Cash4Tableau::stages))));
+    return Base::by_level(level, Real(double(Sdirk2Tableau::stages)), Real(double(Sdirk3Tableau::stages)),
+                          Real(double(Cash4Tableau::stages)));
   }
   static MANYFOLD_INLINE Real root_of_order(const Real& x, const Real& level) {
-    return select(level == Real(0.0), order_root<2>(x), select(level == Real(1.0), order_root<3>(x), order_root<4>(x)));
+    return Base::by_level(level, order_root<2>(x), order_root<3>(x), order_root<4>(x));
   }
 
-  Order2 order2_;
-  Order3 order3_;
-  Order4 order4_;
   // Of the attempt.
   Real D_[n] = {};
   Real lower_error_ = Real(0.0);

@@ -4,9 +4,8 @@
 // Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, sections II.1, II.4 and II.5.
 //
 // The last stage is the solution, y_(n+1) = Y_s, so that K_s is its slope and K_1 of the next step.
-#include "../algebra/factors.hpp"
-#include "../stage/linearisation.hpp"
-#include "step.hpp"
+#include "../stage/stage_solver.hpp"
+#include "runge_kutta.hpp"
 #include "tableaux/explicit.hpp"
 
 namespace manyfold {
@@ -20,6 +19,10 @@ class ExplicitRungeKutta {
     static constexpr bool single_precision_factors = has_single_precision_factors<System_>();
     static constexpr auto preferred = System_::pattern_dy;
     static constexpr auto matrix = System_::pattern_dy;
+
+    static MANYFOLD_INLINE Real_ entry(const auto& matrices, const Real_& /*shift*/, auto k) {
+      return matrices.entry_dy(k);
+    }
   };
 
  public:
@@ -27,7 +30,6 @@ class ExplicitRungeKutta {
   using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
-  using DerivativeFactors = Factors<Real, DerivativeStructure>;
   static_assert(
       order(System::pattern_dy, System::pattern_dy).nonsingular,
       "manyfold: explicit methods (rk4, dopri54) need equations from which all derivatives can be found: this "
@@ -36,12 +38,10 @@ class ExplicitRungeKutta {
   static constexpr int s = Tableau::stages;
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
-  using Matrices = Linearisation<System, Real>;
+  using Stages = StageSolver<System, Real, DerivativeStructure>;
+  using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;
-  struct Workspace {
-    typename Matrices::Workspace matrices;
-    typename DerivativeFactors::Workspace factors;
-  };
+  using Workspace = typename Stages::Workspace;
   static constexpr bool keeps = false;
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
@@ -54,21 +54,16 @@ class ExplicitRungeKutta {
     return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
   }
 
-  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    matrices_.use(workspace.matrices, team);
-    factors_.use(workspace.factors, team);
-  }
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
   /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+  MANYFOLD_INLINE void forget(const Mask& lanes) { stages_.forget(lanes); }
 
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
-    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work, [&](const Mask& mask) {
-      return factors_.template factor<keeps>(mask, [&](auto k) { return matrices_.entry_dy(k); });
-    });
+    result.singular = stages_.template prepare<keeps>(live, stale, state, h, Real(0.0), work);
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = Real(0.0);
@@ -89,31 +84,25 @@ class ExplicitRungeKutta {
         Y[k] = state.y[k] + z_[k];
         K_[i][k] = K_[i - 1][k];
       }
-      const auto correct = [&](const Mask& iterating) {
-        Real delta[n];
-        System::residual(t, Y, K_[i], state.p, delta);
-        factors_.solve(delta);
+      const auto residual = [&](Real(&F)[n]) { System::residual(t, Y, K_[i], state.p, F); };
+      const auto correct = [&](const Mask& lanes, Real(&delta)[n]) {
         for (int k = 0; k < n; ++k) {
-          K_[i][k] -= select(iterating, delta[k], Real(0.0));
+          K_[i][k] -= select(lanes, delta[k], Real(0.0));
           delta[k] *= h;
         }
         return weighted_norm(delta, state.weight);
       };
       if constexpr (System::mass_form) {
         // Linear in the slopes: one correction is exact.
-        result.finite = result.finite & is_finite(correct(result.converged));
+        Real delta[n];
+        residual(delta);
+        stages_.apply(delta);
+        result.finite = result.finite & is_finite(correct(result.converged, delta));
         count_work<Real>(work.residuals, live, Real(1.0));
         count_work<Real>(work.solves, live, Real(1.0));
       } else {
-        const auto newton = solve_newton<Real>(control, result.converged, state.patient, state.contraction, correct);
-        work.newton_passes += newton.passes;
-        count_work<Real>(work.newton_iterations, result.converged, newton.iterations);
-        count_work<Real>(work.residuals, result.converged, newton.iterations);
-        count_work<Real>(work.solves, result.converged, newton.iterations);
-        result.finite = result.finite & newton.finite;
-        result.rate = max(result.rate, newton.rate);
-        result.iterations = max(result.iterations, newton.iterations);
-        result.converged = newton.converged;
+        add_stage(stages_.solve(result.converged, state.patient, state.contraction, control, work, residual, correct),
+                  result);
       }
     });
     result.converged = result.converged & result.finite;
@@ -133,29 +122,15 @@ class ExplicitRungeKutta {
 
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
-    state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto exponent) {
-      constexpr int power = exponent;
-      for (int k = 0; k < n; ++k) {
-        Real sum(0.0);
-        static_for<s>([&](auto i) {
-          constexpr double weight = weights.at[power][i];
-          if constexpr (weight != 0.0) sum += Real(weight) * K_[i][k];
-        });
-        state.path.coefficient[power][k] = select(accepted, sum * h, state.path.coefficient[power][k]);
-      }
-    });
-    for (int k = 0; k < n; ++k) {
-      state.y[k] = select(accepted, state.y[k] + z_[k], state.y[k]);
-      state.dy[k] = select(accepted, K_[s - 1][k], state.dy[k]);
-    }
+    accept_step<degree>(
+        accepted, state, h, [&](auto k, int i) { return combination<weights, k>(K_, i) * h; },
+        [&](int i) { return z_[i]; }, [&](int i) { return K_[s - 1][i]; });
   }
 
  private:
   static constexpr auto weights = dense_weights_at_end(Tableau::dense);
 
-  Matrices matrices_;
-  DerivativeFactors factors_;
+  Stages stages_;
   Real K_[s][n];
   Real z_[n];  ///< Y_s - y_n
 };

@@ -29,15 +29,15 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     h_ = h;
     over_diagonal_ = Real(1.0 / Tableau::gamma) / h;
     wants_factors_ = false;
-    this->matrices_.template renew<keeps>(Mask(true), stale, state, h, work, [&](const Mask& mask) {
-      this->matrices_.request_factors(over_diagonal_);
+    this->stages_.matrices().template renew<keeps>(Mask(true), stale, state, h, work, [&](const Mask& mask) {
+      this->stages_.matrices().request_factors(over_diagonal_);
       wants_factors_ = true;
       return mask;
     });
     result_ = {};
     result_.converged = Mask(true);
     result_.finite = Mask(true);
-    result_.renewed = this->matrices_.renewed();
+    result_.renewed = this->stages_.matrices().renewed();
     this->begin_stages(state, h);
     stage_ = first;
     begin_stage(state);
@@ -47,22 +47,24 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
 
   MANYFOLD_INLINE Wait take_corrections(State& state, const NewtonControl& control, WorkCounters<Real>& work) {
     if (stage_ == first) {
-      this->matrices_.set_singular(this->factors_.singular());
-      if (this->matrices_.singular()) {
+      this->stages_.matrices().set_singular(this->stages_.factors().singular());
+      if (this->stages_.matrices().singular()) {
         result_.converged = Mask(false);
         result_.singular = Mask(true);
         return Wait::nothing;
       }
     }
     Real delta[n];
-    this->factors_.get(delta);
+    this->stages_.factors().get(delta);
     newton_.judge(control, this->correct(newton_.iterating(), state.weight, delta, Y_));
     if (newton_.iterating()) {
       put_stage_residual(state);
       return Wait::corrections;
     }
     this->end_stage(stage_, state, base_, Y_);
-    this->report(newton_.end(Mask(true), state.contraction), result_, work);
+    const auto& newton = newton_.end(Mask(true), state.contraction);
+    count_newton(work, result_.converged, newton);
+    add_stage(newton, result_);
     if (!result_.converged) return Wait::nothing;
     if (++stage_ < s) {
       begin_stage(state);
@@ -70,13 +72,13 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     }
     Real error[n];
     this->error_residual(state, h_, over_diagonal_, error);
-    this->factors_.put(error);
+    this->stages_.factors().put(error);
     return Wait::filter;
   }
 
   MANYFOLD_INLINE Wait take_estimate(State& state, WorkCounters<Real>& work) {
     Real error[n];
-    this->factors_.get(error);
+    this->stages_.factors().get(error);
     count_work<Real>(work.solves, Mask(true), Real(1.0));
     if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, Mask(true), Real(1.0));
     result_.error = weighted_norm(error, state.weight);
@@ -111,7 +113,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
   MANYFOLD_INLINE void put_stage_residual(const State& state) {
     Real residual[n];
     this->stage_residual(Tableau::c[stage_], state, h_, over_diagonal_, base_, Y_, residual);
-    this->factors_.put(residual);
+    this->stages_.factors().put(residual);
   }
 
   // Of the attempt on its way.

@@ -5,10 +5,9 @@
 // Stages Y_i = y_n + z_i solve F(t_n + c_i h, Y_i, Y'_i) = 0 with Y'_i = (1/h) sum_j (A^-1)_ij z_j. Newton's method in
 // the variables w = T^-1 z falls apart into one real system with (gamma/h) F_y' + F_y, where the number of stages is
 // odd, and, per complex pair, one complex system with ((alpha + i beta)/h) F_y' + F_y.
-#include "../algebra/factors.hpp"
-#include "../stage/linearisation.hpp"
+#include "../stage/stage_solver.hpp"
 #include "interior.hpp"
-#include "step.hpp"
+#include "runge_kutta.hpp"
 #include "tableaux/collocation.hpp"
 
 namespace manyfold {
@@ -193,24 +192,13 @@ class Collocation {
     return result;
   }
 
-  /// Makes the attempted step the last accepted one in the lanes of `accepted`. The path may be of higher degree.
-  template <class AnyState>
-  MANYFOLD_INLINE void commit(const Mask& accepted, AnyState& state, const Real& h) {
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
+  MANYFOLD_INLINE void commit(const Mask& accepted, auto& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
-    state.path.h = select(accepted, h, state.path.h);
-    static_for<AnyState::Path::size>([&](auto exponent) {
-      constexpr int k = exponent;
-      for (int j = 0; j < n; ++j) {
-        Real coefficient(0.0);
-        if constexpr (k < degree) coefficient = combine<polynomial, k>(z_, j);
-        state.path.coefficient[k][j] = select(accepted, coefficient, state.path.coefficient[k][j]);
-      }
-    });
-    for (int j = 0; j < n; ++j) {
-      state.y[j] = select(accepted, state.y[j] + z_[s - 1][j], state.y[j]);
-      // The last stage derivative: c_s = 1.
-      state.dy[j] = select(accepted, combine<inverse_A, s - 1>(z_, j) * over_h, state.dy[j]);
-    }
+    // The slope is the last stage's: c_s = 1.
+    accept_step<degree>(
+        accepted, state, h, [&](auto k, int i) { return combine<polynomial, k>(z_, i); },
+        [&](int i) { return z_[s - 1][i]; }, [&](int i) { return combine<inverse_A, s - 1>(z_, i) * over_h; });
   }
 
  protected:
@@ -301,10 +289,7 @@ class Collocation {
     result.rate = newton.rate;
     result.last_rate = newton.last_rate;
     result.iterations = newton.iterations;
-    work.newton_passes += newton.passes;
-    count_work<Real>(work.newton_iterations, live, newton.iterations);
-    count_work<Real>(work.residuals, live, Real(double(s)) * newton.iterations);
-    count_work<Real>(work.solves, live, newton.iterations);
+    count_newton(work, live, newton, s);
   }
 
   /// The slope of the error estimate: -(1/h) sum_i e_i z_i.

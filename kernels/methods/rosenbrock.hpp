@@ -4,10 +4,9 @@
 //
 // In terms of F = M y' - f stage i solves (F_y'/(gamma h) + F_y) U_i = -F(t_n + c_i h, Y_i, -sum_j C_ij U_j / h) -
 // d_i h F_t, with Y_i = y_n + sum_j a_ij U_j. The order rests on Jacobians that are exact: they are new in every step.
-#include "../algebra/factors.hpp"
-#include "../stage/linearisation.hpp"
+#include "../stage/stage_solver.hpp"
 #include "interior.hpp"
-#include "step.hpp"
+#include "runge_kutta.hpp"
 #include "tableaux/rosenbrock.hpp"
 
 namespace manyfold {
@@ -76,25 +75,19 @@ class Rosenbrock {
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
-  using Matrices = Linearisation<System, Real>;
-  using StageFactors = Factors<Real, typename Matrices::Structure>;
+  using Stages = StageSolver<System, Real>;
+  using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;
-  struct Workspace {
-    typename Matrices::Workspace matrices;
-    typename StageFactors::Workspace factors;
-  };
+  using Workspace = typename Stages::Workspace;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// There is no iteration to stop.
   static MANYFOLD_INLINE double newton_tolerance(double /*internal_rtol*/) { return 1.0; }
 
-  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    matrices_.use(workspace.matrices, team);
-    factors_.use(workspace.factors, team);
-  }
+  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
   /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
+  MANYFOLD_INLINE void forget(const Mask& lanes) { stages_.forget(lanes); }
 
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,
@@ -103,10 +96,7 @@ class Rosenbrock {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) * over_h;
-    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work, [&](const Mask& mask) {
-      return factors_.template factor<keeps>(
-          mask, [&](auto k) { return matrices_.template shifted<Real>(k, over_diagonal); });
-    });
+    result.singular = stages_.template prepare<keeps>(live, stale, state, h, over_diagonal, work);
 
     Real by_t[n];
     System::time_derivative(state.t, state.y, state.dy, state.p, by_t);
@@ -136,7 +126,7 @@ class Rosenbrock {
         if constexpr (d != 0.0) U_[i][k] += Real(d) * h * by_t[k];
         U_[i][k] = -U_[i][k];
       }
-      factors_.solve(U_[i]);
+      stages_.apply(U_[i]);
     });
 
     Real error[n];
@@ -167,25 +157,12 @@ class Rosenbrock {
   /// Makes the attempted step the last accepted one in the lanes of `accepted`.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
-    state.path.h = select(accepted, h, state.path.h);
-    static_for<degree>([&](auto exponent) {
-      constexpr int power = exponent;
-      for (int k = 0; k < n; ++k) {
-        Real sum(0.0);
-        static_for<s>([&](auto i) {
-          constexpr double weight = weights.at[power][i];
-          sum += Real(weight) * U_[i][k];
-        });
-        state.path.coefficient[power][k] = select(accepted, sum, state.path.coefficient[power][k]);
-      }
-    });
     Real end[n];
     increment(end);
-    for (int k = 0; k < n; ++k) {
-      state.y[k] = select(accepted, state.y[k] + end[k], state.y[k]);
-      // The slope of the dense output: no stage has that of the solution.
-      state.dy[k] = select(accepted, state.path.coefficient[0][k] * over_h, state.dy[k]);
-    }
+    // The slope is that of the dense output: no stage has that of the solution.
+    accept_step<degree>(
+        accepted, state, h, [&](auto k, int i) { return combination<weights, k>(U_, i); },
+        [&](int i) { return end[i]; }, [&](int i) { return state.path.coefficient[0][i] * over_h; });
   }
 
  private:
@@ -211,7 +188,7 @@ class Rosenbrock {
     Real moving[n];
     increment(end);
     interior_residual<System, weights, theta>(state, h, U_, end, error);
-    matrices_.apply_dy(state.dy, moving);
+    stages_.matrices().apply_dy(state.dy, moving);
     static_for<n>([&](auto i) {
       if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
         constexpr double share = rosenbrock::share_of_start<Tableau>(theta);
@@ -220,11 +197,10 @@ class Rosenbrock {
         error[i] = Real(0.0);
       }
     });
-    factors_.solve(error);
+    stages_.apply(error);
   }
 
-  Matrices matrices_;
-  StageFactors factors_;
+  Stages stages_;
   Real U_[s][n];
 };
 

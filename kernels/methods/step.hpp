@@ -52,6 +52,15 @@ struct StepAttempt {
   MaskOf<Real> renewed = MaskOf<Real>(true);  ///< the Jacobian was evaluated; of methods that keep it
 };
 
+/// Takes the Newton iteration of a stage into the attempt.
+template <class Real>
+MANYFOLD_INLINE void add_stage(const NewtonResult<Real>& newton, StepAttempt<Real>& attempt) {
+  attempt.finite = attempt.finite & newton.finite;
+  attempt.rate = max(attempt.rate, newton.rate);
+  attempt.iterations = max(attempt.iterations, newton.iterations);
+  attempt.converged = newton.converged;
+}
+
 /// Of methods with several orders, each of which attempts the step in its lanes: nothing yet.
 template <class Real>
 MANYFOLD_INLINE StepAttempt<Real> no_attempt() {

@@ -6,6 +6,7 @@
 // contractions: the order is raised where Psi <= 0.002 and the step hardly changes, and lowered where Psi >= 0.8 or the
 // iteration fails; in the ten steps after it was lowered it is not raised.
 #include "radau.hpp"
+#include "variable_order.hpp"
 
 namespace manyfold {
 
@@ -23,95 +24,55 @@ struct RadauIIAVariable {
 };
 
 template <class Tableau_, class System_, class Real_>
-class VariableRadau {
+class VariableRadau : public VariableOrder<Collocation<RadauIIA5, System_, Real_>, Collocation<RadauIIA9, System_, Real_>,
+                                           Collocation<RadauIIA13, System_, Real_>> {
+  using Order5 = Collocation<RadauIIA5, System_, Real_>;
+  using Order13 = Collocation<RadauIIA13, System_, Real_>;
+
  public:
   using Tableau = Tableau_;
-  using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
-  static constexpr int n = System::n;
-
- private:
-  using Order5 = Collocation<RadauIIA5, System, Real>;
-  using Order9 = Collocation<RadauIIA9, System, Real>;
-  using Order13 = Collocation<RadauIIA13, System, Real>;
-
- public:
-  static constexpr int most_newton_iterations = Order13::most_newton_iterations;
+  static constexpr int n = System_::n;
   static constexpr bool keeps = Order5::keeps;
 
-  struct Path : DensePolynomial<Real, n, Order13::degree> {
-    Real level;  ///< 0, 1, 2 for orders 5, 9, 13
-    Real wait;   ///< steps in which the order is not raised
+  struct Path : LevelledPolynomial<Real, n, Order13::degree> {
+    Real wait;  ///< steps in which the order is not raised
 
     MANYFOLD_INLINE void start(const Mask& lanes, const Real& step, const Real (&dy)[n]) {
-      DensePolynomial<Real, n, Order13::degree>::start(lanes, step, dy);
-      level = select(lanes, Real(0.0), level);
+      this->start_at(Real(0.0), lanes, step, dy);
       wait = select(lanes, Real(0.0), wait);
     }
     MANYFOLD_INLINE void copy(const Mask& lanes, const Path& other) {
-      DensePolynomial<Real, n, Order13::degree>::copy(lanes, other);
-      level = select(lanes, other.level, level);
+      LevelledPolynomial<Real, n, Order13::degree>::copy(lanes, other);
       wait = select(lanes, other.wait, wait);
     }
   };
-  using State = LaneState<System, Real, Path>;
-  static constexpr StepChoice step_choice = StepChoice::with_order;
-  static constexpr bool makes_past = false;
-  using Team = TeamOf<System>;
-  struct Workspace {
-    typename Order5::Workspace order5;
-    typename Order9::Workspace order9;
-    typename Order13::Workspace order13;
-  };
+  using State = LaneState<System_, Real, Path>;
 
   /// One for all orders: their estimates are weaker than their errors by more than the power that is taken of rtol.
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return Order5::internal_rtol(rtol); }
-  /// The strictest.
-  static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return Order13::newton_tolerance(internal_rtol);
-  }
-
-  MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
-    order5_.use(workspace.order5, team);
-    order9_.use(workspace.order9, team);
-    order13_.use(workspace.order13, team);
-  }
-
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) {
-    for_each_order([&](auto& method, double /*level*/) { method.forget(lanes); });
-  }
 
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
-    StepAttempt<Real> result = no_attempt<Real>();
-    for_each_order([&]<class Method>(Method& method, double level) {
-      const Mask lanes = live & (state.path.level == Real(level));
-      if (!any(lanes)) return;
-      const NewtonControl own{Method::newton_tolerance(state.rtol),
-                              control.most_iterations - (most_newton_iterations - Method::most_newton_iterations)};
-      const StepAttempt<Real> step = method.attempt(lanes, stale, cautious, state, h, own, work);
-      add_attempt(lanes, step, result);
+    return this->attempt_each(live, state.path.level, [&]<class Method>(Method& method, const Mask& lanes) {
+      const NewtonControl own{
+          Method::newton_tolerance(state.rtol),
+          control.most_iterations - (VariableRadau::most_newton_iterations - Method::most_newton_iterations)};
+      return method.attempt(lanes, stale, cautious, state, h, own, work);
     });
-    return result;
   }
 
-  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
-    for_each_order([&](auto& method, double level) {
-      const Mask lanes = accepted & (state.path.level == Real(level));
-      if (any(lanes)) method.commit(lanes, state, h);
-    });
+    this->commit_each(accepted, state, h);
   }
 
   /// x^(1/q) where the estimate is O(h^q).
   MANYFOLD_INLINE Real error_root(const State& state, const Real& x) const {
-    const Real& level = state.path.level;
     const Real exponent =
-        select(level == Real(0.0), Real(1.0 / RadauIIA5::error_order),
-               select(level == Real(1.0), Real(1.0 / RadauIIA9::error_order), Real(1.0 / RadauIIA13::error_order)));
+        this->by_level(state.path.level, Real(1.0 / RadauIIA5::error_order), Real(1.0 / RadauIIA9::error_order),
+                       Real(1.0 / RadauIIA13::error_order));
     return pow(x, exponent);
   }
 
@@ -129,17 +90,6 @@ class VariableRadau {
     path.level += select(raise, Real(1.0), Real(0.0)) - select(lower, Real(1.0), Real(0.0));
     return lower | raise;
   }
-
- private:
-  MANYFOLD_INLINE void for_each_order(auto&& body) {
-    body(order5_, 0.0);
-    body(order9_, 1.0);
-    body(order13_, 2.0);
-  }
-
-  Order5 order5_;
-  Order9 order9_;
-  Order13 order13_;
 };
 
 }  // namespace manyfold

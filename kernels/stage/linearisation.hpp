@@ -20,6 +20,11 @@ struct IterationStructure {
   static constexpr bool single_precision_factors = has_single_precision_factors<System>();
   static constexpr auto preferred = System::pattern_dy;
   static constexpr auto matrix = System::pattern_y | System::pattern_dy;
+
+  template <class Real>
+  static MANYFOLD_INLINE Real entry(const auto& matrices, const Real& shift, auto k) {
+    return matrices.template shifted<Real>(k, shift);
+  }
 };
 
 template <class System, class Real>

@@ -8,6 +8,7 @@
 
 #include "kernels/entry/describe.hpp"
 #include "kernels/entry/method_limits.hpp"
+#include "kernels/methods/tableaux/conditions.hpp"
 #include "problems/bouncing_ball/bouncing_ball.hpp"
 #include "problems/bouncing_ball_track/bouncing_ball_track.hpp"
 #include "problems/bouncing_ball_track_index2/bouncing_ball_track_index2.hpp"
@@ -45,6 +46,7 @@ std::vector<ModelDescription> describe_all() {
 
 template <class Tableau>
 MethodDescription describe_method(const char* template_name) {
+  static_assert(conditions::hold<Tableau>(), "the coefficients do not satisfy their conditions");
   // Fully implicit methods of one order, whose stage systems are transformed, and diagonally implicit ones.
   constexpr bool fully_implicit = requires {
     Tableau::T_inverse;

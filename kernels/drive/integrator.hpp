@@ -4,24 +4,13 @@
 
 #include "../constraints/projection.hpp"
 #include "../constraints/settled_output.hpp"
-#include "../control/step_control.hpp"
 #include "../events/events.hpp"
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../start/initial_conditions.hpp"
+#include "step_controller.hpp"
 
 namespace manyfold {
-
-/// Settings that all instances share.
-template <int n>
-struct IntegratorOptions {
-  Tolerances<n> tolerances;  ///< of the error test
-  NewtonControl newton;
-  double max_steps;   ///< step attempts per instance
-  double first_step;  ///< 0: chosen from the initial values
-  double max_step;
-  double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
-};
 
 /// Instances of a pack that are ready to be integrated: consistent, with a first step.
 template <class System, class Real>
@@ -136,18 +125,9 @@ class Integrator {
       put(state_.weight[i],
           1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
     }
-    put(history_.h, 0.0);
-    put(history_.error, 1.0);
     method_.forget(Lanes::only(lane));
-    state_.discontinuous = state_.discontinuous & !Lanes::only(lane);
-    state_.patient = state_.patient & !Lanes::only(lane);
-    put(rejected_error_, largest_number);
-    put(jacobian_age_, 0.0);
-    put(stale_, 1.0);
-    put(after_failure_, 1.0);
-    put(failures_, 0.0);
-    put(rejections_, 0.0);
-    put(failure_, static_cast<double>(Status::step_too_small));
+    control_.forget(Lanes::only(lane));
+    control_.restart(Lanes::only(lane), state_);
     put(accepted_, 0.0);
     put(rejected_, 0.0);
     put(newton_failures_, 0.0);
@@ -181,7 +161,7 @@ class Integrator {
   MANYFOLD_INLINE Mask tick() {
     const Step step = begin_step();
     const StepAttempt<Real> attempt =
-        method_.attempt(step.lanes, stale_ != Real(0.0), step.cautious, state_, step.h, options_.newton, work_);
+        method_.attempt(step.lanes, control_.stale(), step.cautious, state_, step.h, options_.newton, work_);
     return end_step(step, attempt);
   }
 
@@ -201,17 +181,17 @@ class Integrator {
     }
     // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
     Real remaining = step.target - state_.t;
-    if constexpr (coarse_time) remaining -= t_rest_;
+    if constexpr (coarse_time<Real>) remaining -= t_rest_;
     step.last = abs(state_.h) * Real(1.01) >= abs(remaining);
     step.h = select(step.last, remaining, state_.h);
     if constexpr (System::highest_index() > 1) scale_weights(step.lanes, step.h);
-    step.cautious = after_failure_ != Real(0.0);
+    step.cautious = control_.after_failure();
     return step;
   }
 
   // The attempt of a method in phases, which waits for its linear systems to be solved.
   MANYFOLD_INLINE void begin_attempt(const Step& step) {
-    method_.begin_attempt(stale_ != Real(0.0), step.cautious, state_, step.h, work_);
+    method_.begin_attempt(control_.stale(), step.cautious, state_, step.h, work_);
   }
   MANYFOLD_INLINE auto take_corrections() { return method_.take_corrections(state_, options_.newton, work_); }
   MANYFOLD_INLINE auto take_estimate() { return method_.take_estimate(state_, work_); }
@@ -243,8 +223,8 @@ class Integrator {
       if (any(found.again)) go_back(found.again, begin, before);
       accepted = accepted & !found.again;
     }
-    choose_next_step(attempt, h, accepted, rejected, failed);
-    watch_for_jumps(attempt, h, rejected);
+    control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
+    control_.watch_for_jumps(options_, t_end_, state_, attempt, h, rejected);
 
     // What the error test finds may be what Newton's method left.
     state_.contraction = select(rejected, Real(1.0), state_.contraction);
@@ -260,7 +240,10 @@ class Integrator {
       arrived = arrived & (target == t_end_) & !passage_.struck;
     }
     status_ = select(arrived, code(Status::success), status_);
-    if (any(rejected | failed)) examine_failures(attempt, rejected, failed);
+    if (any(rejected | failed)) {
+      const auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
+      status_ = select(hopeless & live(), reason, status_);
+    }
     const Mask exhausted =
         live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
@@ -275,7 +258,7 @@ class Integrator {
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
   MANYFOLD_OUTLINE void enter_events() {
     const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
-    if constexpr (coarse_time) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
+    if constexpr (coarse_time<Real>) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
     status_ = select(terminal, code(Status::terminated_by_event), status_);
   }
 
@@ -378,20 +361,8 @@ class Integrator {
   MANYFOLD_INLINE void cancel(int lane) { Lanes::set(status_, lane, static_cast<double>(Status::cancelled)); }
 
  private:
-  /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
-  static constexpr double most_failures = 40.0;
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
-  static constexpr ReuseRule rule = reuse_rule(System::spec.jacobian_reuse);
-
-  /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
-  static constexpr double failures_until_patient = 3.0;
-  /// Beside t; the error within a step that short is passed over if it does not fall with h.
-  static constexpr double negligible_step = 1e-8;
-
-  /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
-  static constexpr bool coarse_time = epsilon<Real> > 1e-10;
-
   /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
   /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
   /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
@@ -441,7 +412,7 @@ class Integrator {
   MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(state_.t, begin);
-    if constexpr (coarse_time) put(t_rest_, before.t_rest);
+    if constexpr (coarse_time<Real>) put(t_rest_, before.t_rest);
     for (int i = 0; i < n; ++i) {
       put(state_.y[i], before.y[i]);
       put(state_.dy[i], before.dy[i]);
@@ -524,15 +495,7 @@ class Integrator {
     put(state_.h, begin_path(lanes, h));
     put(state_.contraction, Real(1.0));
     for (int i = 0; i < n; ++i) put(state_.weight[i], weight(i));
-    put(history_.h, Real(0.0));
-    put(history_.error, Real(1.0));
-    put(jacobian_age_, Real(0.0));
-    put(stale_, Real(1.0));
-    put(after_failure_, Real(1.0));
-    put(failures_, Real(0.0));
-    put(rejections_, Real(0.0));
-    state_.discontinuous = state_.discontinuous & !lanes;
-    state_.patient = state_.patient & !lanes;
+    control_.restart(lanes, state_);
   }
 
   /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at
@@ -556,9 +519,9 @@ class Integrator {
   /// Programming, vol. 2, section 4.2.2, theorem B.
   MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
     Real step = h;
-    if constexpr (coarse_time) step += t_rest_;
+    if constexpr (coarse_time<Real>) step += t_rest_;
     const Real sum = state_.t + step;
-    if constexpr (coarse_time) {
+    if constexpr (coarse_time<Real>) {
       const Real added = sum - state_.t;
       const Real error = (state_.t - (sum - added)) + (step - added);
       t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
@@ -566,135 +529,14 @@ class Integrator {
     state_.t = select(accepted, select(last, target, sum), state_.t);
   }
 
-  MANYFOLD_INLINE void choose_next_step(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
-                                        const Mask& rejected, const Mask& failed) {
-    if constexpr (Method::step_choice == StepChoice::by_method) {
-      // A method of variable order chooses both order and step.
-      const Real next = method_.next_step(state_, h, accepted, rejected, failed);
-      if (options_.fixed_step == 0.0) state_.h = select(accepted | rejected | failed, limited(next), state_.h);
-      stale_ = select(accepted | rejected, Real(0.0), select(failed, Real(1.0), stale_));
-      remember(accepted, rejected | failed);
-    } else {
-      choose_by_estimate(attempt, h, accepted, rejected, failed);
-    }
-  }
-
-  /// The next step of a method with one order.
-  MANYFOLD_INLINE void choose_by_estimate(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
-                                          const Mask& rejected, const Mask& failed) {
-    if (options_.fixed_step > 0.0) {
-      if (any(failed)) state_.h = select(failed, Real(rule.after_failure) * h, state_.h);
-      return;
-    }
-    const Real safety = safety_factor(attempt.iterations, options_.newton.most_iterations);
-    Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
-      if constexpr (Method::step_choice == StepChoice::with_order) {
-        return method_.error_root(state_, x);
-      } else {
-        return order_root<Method::Tableau::error_order>(x);
-      }
-    });
-    // An error that is not finite says nothing but that the step was too long.
-    next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
-    // No growth right after a rejection; h grows again once a step has been accepted.
-    next = select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)) & (abs(next) > abs(h)), h, next);
-    if constexpr (Method::keeps) {
-      const Real growth = next / h;
-      const Mask fast = attempt.rate <= Real(rule.rate_to_keep);
-      const Mask keep = accepted & fast & (growth >= Real(1.0)) & (growth <= Real(StepLimits::keep_below));
-      next = select(keep, h, next);
-      stale_ = select(accepted, select(fast, Real(0.0), Real(1.0)), stale_);
-      stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
-    }
-    state_.h = select(accepted | rejected, limited(next), state_.h);
-    state_.h = select(failed, after_newton_failure(attempt, h, accepted), state_.h);
-    history_.h = select(accepted, h, history_.h);
-    history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
-    if constexpr (Method::step_choice == StepChoice::with_order) {
-      const Mask changed = method_.choose_order(state_, attempt, next / h, accepted, failed);
-      // The error of the last step says nothing of the change of this order's error.
-      history_.h = select(changed, Real(0.0), history_.h);
-      stale_ = select(changed, Real(1.0), stale_);
-    }
-    remember(accepted, rejected | failed);
-  }
-
-  /// A shorter step, unless it is the Jacobian that may be to blame.
-  MANYFOLD_INLINE Real after_newton_failure(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted) {
-    if constexpr (Method::keeps && rule.recent < largest_number) {
-      jacobian_age_ = select(attempt.renewed, Real(0.0), jacobian_age_);
-      const Mask recent = jacobian_age_ < Real(rule.recent);
-      jacobian_age_ += select(accepted, Real(1.0), Real(0.0));
-      return select(recent, Real(rule.after_failure) * h, h);
-    } else {
-      return Real(rule.after_failure) * h;
-    }
-  }
-
-  /// The step, or the longest one that is allowed.
-  MANYFOLD_INLINE Real limited(const Real& step) const {
-    const Real longest(options_.max_step);
-    return select(abs(step) > longest, select(step < Real(0.0), -longest, longest), step);
-  }
-
-  MANYFOLD_INLINE void remember(const Mask& accepted, const Mask& failed) {
-    after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
-    failures_ = select(accepted, Real(0.0), failures_);
-    state_.patient = state_.patient & !accepted;
-    rejections_ = select(accepted, Real(0.0), rejections_);
-  }
-
-  /// Where algebraic variables jump, as with a source that is switched without an event, the error within a step across
-  /// the jump does not fall with h. Once h is negligible, the jump is passed over: the error test of such a step sees
-  /// its end only. A feature of the solution so short would take more steps than anybody has.
-  MANYFOLD_INLINE void watch_for_jumps(const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
-    if constexpr (tests_interior<System>()) {
-      const Real negligible = max(Real(negligible_step) * abs(state_.t), Real(1e3 * epsilon<Real>) * abs(t_end_));
-      const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
-      const Mask found = stalled & (abs(h) <= negligible);
-      // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
-      const Mask again = found & !state_.discontinuous;
-      const Mask shorten = stalled & !found & (failures_ > Real(0.0));
-      if (options_.fixed_step == 0.0) state_.h = select(again, h, select(shorten, Real(0.2) * h, state_.h));
-      rejected_error_ = select(rejected, attempt.error, rejected_error_);
-      state_.discontinuous = found | (rejected & state_.discontinuous);
-    }
-  }
-
-  /// Counts failures in a row, remembers their reason, and ends lanes that cannot go on. The reason is what most of the
-  /// attempts failed of; of failures other than the error test's the first counts, for in the end, when h is tiny, the
-  /// matrices of systems of higher index are singular to working precision.
-  MANYFOLD_OUTLINE void examine_failures(const StepAttempt<Real>& attempt, const Mask& rejected, const Mask& failed) {
-    const Mask first = failures_ == rejections_;
-    failures_ += select(rejected | failed, Real(1.0), Real(0.0));
-    rejections_ += select(rejected, Real(1.0), Real(0.0));
-    const Real reason = select(attempt.singular, code(Status::singular_jacobian),
-                               select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
-    failure_ = select(failed & first, reason, failure_);
-    const Real main_reason = select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
-    // Ten units in the last place of t: below, t + h is hardly a later time.
-    constexpr double resolution = coarse_time ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
-    const Real smallest = abs(state_.t) * Real(10.0 * resolution);
-    const Mask hopeless = (rejected | failed) & ((abs(state_.h) <= smallest) | (failures_ >= Real(most_failures)));
-    status_ = select(hopeless & live(), main_reason, status_);
-    state_.patient = failures_ - rejections_ >= Real(failures_until_patient);
-  }
-
   IntegratorOptions<n> options_;
   Method method_;
   State state_;
-  StepHistory<Real> history_;
+  StepController<Method> control_;
   WorkCounters<Real> work_;
-  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only with `coarse_time`
+  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only in coarse time
   Real t_end_;
   Real status_;
-  Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
-  Real stale_;                     ///< 1: the Jacobian must be evaluated before the next attempt
-  Real after_failure_;             ///< 1: at the start, or the last attempt was not accepted
-  Real failures_;                  ///< attempts in a row that were not accepted
-  Real rejections_;                ///< of these, by the error test
-  Real failure_;                   ///< status that the first other of these would lead to
-  Real rejected_error_;            ///< error of the last rejected attempt
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;

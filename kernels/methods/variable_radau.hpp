@@ -24,8 +24,9 @@ struct RadauIIAVariable {
 };
 
 template <class Tableau_, class System_, class Real_>
-class VariableRadau : public VariableOrder<Collocation<RadauIIA5, System_, Real_>, Collocation<RadauIIA9, System_, Real_>,
-                                           Collocation<RadauIIA13, System_, Real_>> {
+class VariableRadau
+    : public VariableOrder<Collocation<RadauIIA5, System_, Real_>, Collocation<RadauIIA9, System_, Real_>,
+                           Collocation<RadauIIA13, System_, Real_>> {
   using Order5 = Collocation<RadauIIA5, System_, Real_>;
   using Order13 = Collocation<RadauIIA13, System_, Real_>;
 
@@ -70,9 +71,8 @@ class VariableRadau : public VariableOrder<Collocation<RadauIIA5, System_, Real_
 
   /// x^(1/q) where the estimate is O(h^q).
   MANYFOLD_INLINE Real error_root(const State& state, const Real& x) const {
-    const Real exponent =
-        this->by_level(state.path.level, Real(1.0 / RadauIIA5::error_order), Real(1.0 / RadauIIA9::error_order),
-                       Real(1.0 / RadauIIA13::error_order));
+    const Real exponent = this->by_level(state.path.level, Real(1.0 / RadauIIA5::error_order),
+                                         Real(1.0 / RadauIIA9::error_order), Real(1.0 / RadauIIA13::error_order));
     return pow(x, exponent);
   }
 

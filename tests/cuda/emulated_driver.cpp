@@ -30,6 +30,7 @@
 
 #include "kernels/device/phased.hpp"
 #include "kernels/device/sampling.hpp"
+#include "kernels/methods/all.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
 #include "problems/pendulum_index2/pendulum_index2.hpp"

@@ -40,14 +40,12 @@ std::string message(const ModelDescription& description, const std::string& meth
   }
 }
 
-TEST(MethodLimits, EveryMethodHasARow) {
-  ASSERT_EQ(std::size(method_limits), methods().size());
+TEST(MethodLimits, OrdersFallWithTheIndex) {
+  ASSERT_GE(methods().size(), 30U);
   for (const MethodDescription& method : methods()) {
-    const MethodLimits* limits = limits_of(method.name);
-    ASSERT_NE(limits, nullptr) << method.name;
-    EXPECT_EQ(limits->order, method.order) << method.name;
-    EXPECT_LE(limits->order_of_index2, limits->order);
-    EXPECT_LE(limits->order_of_index3, limits->order_of_index2);
+    EXPECT_EQ(method.limits.name, method.name);
+    EXPECT_LE(method.limits.order_of_index2, method.order) << method.name;
+    EXPECT_LE(method.limits.order_of_index3, method.limits.order_of_index2) << method.name;
   }
 }
 

@@ -41,8 +41,8 @@ class Refill : public testing::TestWithParam<std::string> {
  protected:
   Refill() {
     const std::string& method = GetParam();
-    const MethodLimits& limits = described_method(method)->limits;
-    const bool algebraic = limits == nullptr || limits.algebraic;
+    const MethodDescription* known = described_method(method);
+    const bool algebraic = known == nullptr || known->limits.algebraic;
     const std::string file = algebraic ? "refill.hpp" : "refill_ode.hpp";
     ensemble_.loaded = &test::kernel_of(test::source_folder() + "/tests/engine/" + file, method);
     ensemble_.t_end = ensemble_.loaded->model.t_end;

@@ -1,0 +1,205 @@
+#pragma once
+// After an attempt: the length of the next step, whether its Jacobian must be new, and when an instance is given up.
+#include <manyfold/status.hpp>
+
+#include "../control/step_control.hpp"
+#include "../methods/interior.hpp"
+#include "../methods/method.hpp"
+#include "../stage/reuse_rule.hpp"
+
+namespace manyfold {
+
+/// Settings that all instances share.
+template <int n>
+struct IntegratorOptions {
+  Tolerances<n> tolerances;  ///< of the error test
+  NewtonControl newton;
+  double max_steps;   ///< step attempts per instance
+  double first_step;  ///< 0: chosen from the initial values
+  double max_step;
+  double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
+};
+
+/// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
+template <class Real>
+inline constexpr bool coarse_time = epsilon<Real> > 1e-10;
+
+template <class Method>
+class StepController {
+ public:
+  using System = typename Method::System;
+  using Real = typename Method::Real;
+  using State = typename Method::State;
+  using Mask = MaskOf<Real>;
+  using Options = IntegratorOptions<System::n>;
+
+  /// Nothing is known of the lanes of `lanes`, which begin a new instance.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    rejected_error_ = select(lanes, Real(largest_number), rejected_error_);
+    failure_ = select(lanes, Real(static_cast<double>(Status::step_too_small)), failure_);
+  }
+
+  /// The lanes of `lanes` begin anew, at a start or after an event.
+  MANYFOLD_INLINE void restart(const Mask& lanes, State& state) {
+    const auto put = [&](Real& to, double value) { to = select(lanes, Real(value), to); };
+    put(history_.h, 0.0);
+    put(history_.error, 1.0);
+    put(jacobian_age_, 0.0);
+    put(stale_, 1.0);
+    put(after_failure_, 1.0);
+    put(failures_, 0.0);
+    put(rejections_, 0.0);
+    state.discontinuous = state.discontinuous & !lanes;
+    state.patient = state.patient & !lanes;
+  }
+
+  /// Lanes whose Jacobian must be evaluated before the next attempt.
+  MANYFOLD_INLINE Mask stale() const { return stale_ != Real(0.0); }
+  /// Lanes at a start, or whose last attempt was not accepted.
+  MANYFOLD_INLINE Mask after_failure() const { return after_failure_ != Real(0.0); }
+
+  /// Chooses the next step after an attempt of length h. A method of variable order chooses its order too.
+  MANYFOLD_INLINE void choose(const Options& options, Method& method, State& state, const StepAttempt<Real>& attempt,
+                              const Real& h, const Mask& accepted, const Mask& rejected, const Mask& failed) {
+    if constexpr (Method::step_choice == StepChoice::by_method) {
+      const Real next = method.next_step(state, h, accepted, rejected, failed);
+      if (options.fixed_step == 0.0) state.h = select(accepted | rejected | failed, limited(options, next), state.h);
+      stale_ = select(accepted | rejected, Real(0.0), select(failed, Real(1.0), stale_));
+      remember(state, accepted, rejected | failed);
+    } else {
+      choose_by_estimate(options, method, state, attempt, h, accepted, rejected, failed);
+    }
+  }
+
+  /// Where algebraic variables jump, as with a source that is switched without an event, the error within a step across
+  /// the jump does not fall with h. Once h is negligible, the jump is passed over: the error test of such a step sees
+  /// its end only. A feature of the solution so short would take more steps than anybody has.
+  MANYFOLD_INLINE void watch_for_jumps(const Options& options, const Real& t_end, State& state,
+                                       const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
+    if constexpr (tests_interior<System>()) {
+      const Real negligible = max(Real(negligible_step) * abs(state.t), Real(1e3 * epsilon<Real>) * abs(t_end));
+      const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
+      const Mask found = stalled & (abs(h) <= negligible);
+      // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
+      const Mask again = found & !state.discontinuous;
+      const Mask shorten = stalled & !found & (failures_ > Real(0.0));
+      if (options.fixed_step == 0.0) state.h = select(again, h, select(shorten, Real(0.2) * h, state.h));
+      rejected_error_ = select(rejected, attempt.error, rejected_error_);
+      state.discontinuous = found | (rejected & state.discontinuous);
+    }
+  }
+
+  /// Lanes that cannot go on, and the status that says why.
+  struct Hopeless {
+    Mask lanes;
+    Real reason;
+  };
+
+  /// Counts failures in a row, remembers their reason, and finds lanes that cannot go on. The reason is what most of
+  /// the attempts failed of; of failures other than the error test's the first counts, for in the end, when h is tiny,
+  /// the matrices of systems of higher index are singular to working precision.
+  MANYFOLD_OUTLINE Hopeless examine_failures(State& state, const StepAttempt<Real>& attempt, const Mask& rejected,
+                                             const Mask& failed) {
+    const Mask first = failures_ == rejections_;
+    failures_ += select(rejected | failed, Real(1.0), Real(0.0));
+    rejections_ += select(rejected, Real(1.0), Real(0.0));
+    const Real reason = select(attempt.singular, code(Status::singular_jacobian),
+                               select(attempt.finite, code(Status::newton_failure), code(Status::nonfinite_residual)));
+    failure_ = select(failed & first, reason, failure_);
+    const Real main_reason = select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
+    // Ten units in the last place of t: below, t + h is hardly a later time.
+    constexpr double resolution = coarse_time<Real> ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
+    const Real smallest = abs(state.t) * Real(10.0 * resolution);
+    const Mask hopeless = (rejected | failed) & ((abs(state.h) <= smallest) | (failures_ >= Real(most_failures)));
+    state.patient = failures_ - rejections_ >= Real(failures_until_patient);
+    return {hopeless, main_reason};
+  }
+
+ private:
+  /// The next step of a method with one order.
+  MANYFOLD_INLINE void choose_by_estimate(const Options& options, Method& method, State& state,
+                                          const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
+                                          const Mask& rejected, const Mask& failed) {
+    if (options.fixed_step > 0.0) {
+      if (any(failed)) state.h = select(failed, Real(rule.after_failure) * h, state.h);
+      return;
+    }
+    const Real safety = safety_factor(attempt.iterations, options.newton.most_iterations);
+    Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
+      if constexpr (Method::step_choice == StepChoice::with_order) {
+        return method.error_root(state, x);
+      } else {
+        return order_root<Method::Tableau::error_order>(x);
+      }
+    });
+    // An error that is not finite says nothing but that the step was too long.
+    next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
+    // No growth right after a rejection; h grows again once a step has been accepted.
+    next = select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)) & (abs(next) > abs(h)), h, next);
+    if constexpr (Method::keeps) {
+      const Real growth = next / h;
+      const Mask fast = attempt.rate <= Real(rule.rate_to_keep);
+      const Mask keep = accepted & fast & (growth >= Real(1.0)) & (growth <= Real(StepLimits::keep_below));
+      next = select(keep, h, next);
+      stale_ = select(accepted, select(fast, Real(0.0), Real(1.0)), stale_);
+      stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
+    }
+    state.h = select(accepted | rejected, limited(options, next), state.h);
+    state.h = select(failed, after_newton_failure(attempt, h, accepted), state.h);
+    history_.h = select(accepted, h, history_.h);
+    history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
+    if constexpr (Method::step_choice == StepChoice::with_order) {
+      const Mask changed = method.choose_order(state, attempt, next / h, accepted, failed);
+      // The error of the last step says nothing of the change of this order's error.
+      history_.h = select(changed, Real(0.0), history_.h);
+      stale_ = select(changed, Real(1.0), stale_);
+    }
+    remember(state, accepted, rejected | failed);
+  }
+
+  /// A shorter step, unless it is the Jacobian that may be to blame.
+  MANYFOLD_INLINE Real after_newton_failure(const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted) {
+    if constexpr (Method::keeps && rule.recent < largest_number) {
+      jacobian_age_ = select(attempt.renewed, Real(0.0), jacobian_age_);
+      const Mask recent = jacobian_age_ < Real(rule.recent);
+      jacobian_age_ += select(accepted, Real(1.0), Real(0.0));
+      return select(recent, Real(rule.after_failure) * h, h);
+    } else {
+      return Real(rule.after_failure) * h;
+    }
+  }
+
+  /// The step, or the longest one that is allowed.
+  static MANYFOLD_INLINE Real limited(const Options& options, const Real& step) {
+    const Real longest(options.max_step);
+    return select(abs(step) > longest, select(step < Real(0.0), -longest, longest), step);
+  }
+
+  MANYFOLD_INLINE void remember(State& state, const Mask& accepted, const Mask& failed) {
+    after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
+    failures_ = select(accepted, Real(0.0), failures_);
+    state.patient = state.patient & !accepted;
+    rejections_ = select(accepted, Real(0.0), rejections_);
+  }
+
+  static MANYFOLD_INLINE Real code(Status status) { return Real(static_cast<double>(status)); }
+
+  static constexpr ReuseRule rule = reuse_rule(System::spec.jacobian_reuse);
+  /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
+  static constexpr double most_failures = 40.0;
+  /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
+  static constexpr double failures_until_patient = 3.0;
+  /// Beside t; the error within a step that short is passed over if it does not fall with h.
+  static constexpr double negligible_step = 1e-8;
+
+  StepHistory<Real> history_;
+  Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
+  Real stale_;
+  Real after_failure_;
+  Real failures_;        ///< attempts in a row that were not accepted
+  Real rejections_;      ///< of these, by the error test
+  Real failure_;         ///< status that the first other of these would lead to
+  Real rejected_error_;  ///< error of the last rejected attempt
+};
+
+}  // namespace manyfold

@@ -1,0 +1,117 @@
+// A run in which one call of the system fails: every call in turn, and every call with all that follow. Whatever fails,
+// the run ends by itself, says what went wrong, and leaves a result that is whole, or none, or the older one.
+#include <gtest/gtest.h>
+#include <netcdf.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "tests/support/command.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using manyfold::test::Outcome;
+using manyfold::test::slurp;
+
+using Content = std::map<std::string, std::vector<unsigned char>>;
+
+/// The bytes of all variables; empty if the file cannot be read.
+Content content_of(const fs::path& path) {
+  Content result;
+  int file = 0;
+  if (nc_open(path.c_str(), NC_NOWRITE, &file) != NC_NOERR) return result;
+  int count = 0;
+  nc_inq_nvars(file, &count);
+  for (int variable = 0; variable < count; ++variable) {
+    char name[NC_MAX_NAME + 1];
+    nc_type type = 0;
+    int rank = 0;
+    int dimensions[NC_MAX_VAR_DIMS];
+    nc_inq_var(file, variable, name, &type, &rank, dimensions, nullptr);
+    std::size_t size = 0;
+    nc_inq_type(file, type, nullptr, &size);
+    if (type == NC_STRING) continue;
+    for (int k = 0; k < rank; ++k) {
+      std::size_t length = 0;
+      nc_inq_dimlen(file, dimensions[k], &length);
+      size *= length;
+    }
+    std::vector<unsigned char> bytes(size);
+    if (nc_get_var(file, variable, bytes.data()) != NC_NOERR) return {};
+    result[name] = bytes;
+  }
+  nc_close(file);
+  return result;
+}
+
+class Faults : public manyfold::test::CommandTest {
+ protected:
+  Faults() {
+    // Three chunks.
+    std::ofstream(folder_ / "sweep.toml")
+        << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\nmethod = \"radau5\"\nthreads = 2\n"
+           "[ensemble]\ninstances = 150\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
+           "[output]\nfile = \"result.nc\"\ntimes = 21\nstatistics = [\"mean\"]\n";
+    sweep_ = slurp(folder_ / "sweep.toml");
+  }
+
+  std::string layer(const std::string& kinds, long at, bool stays) const {
+    return std::string("LD_PRELOAD=") + std::getenv("MANYFOLD_FAULT_LAYER") + " MANYFOLD_FAULT_KINDS=" + kinds +
+           " MANYFOLD_FAULT_AT=" + std::to_string(at) + (stays ? " MANYFOLD_FAULT_STAYS=1" : "") +
+           " MANYFOLD_FAULT_COUNT='" + (folder_ / "count").string() + "'";
+  }
+
+  void expect_nothing_is_lost(const std::string& kinds, long least_calls) {
+    ASSERT_EQ(call("run sweep.toml").code, 0);
+    const Content whole = content_of(result());
+    ASSERT_FALSE(whole.empty());
+    fs::rename(result(), folder_ / "older.nc");
+    ASSERT_EQ(call("run sweep.toml", layer(kinds, 0, false)).code, 0);
+    const long calls = std::stol(slurp(folder_ / "count"));
+    EXPECT_GE(calls, least_calls) << "the layer sees what the run does";
+    int failures = 0;
+    for (const bool stays : {false, true}) {
+      for (long at = 1; at <= calls; ++at) {
+        // Over an older result, and where there is none.
+        const bool replaces = at % 2 == 0;
+        fs::remove(result());
+        if (replaces) fs::copy_file(folder_ / "older.nc", result());
+        SCOPED_TRACE("call " + std::to_string(at) + " of " + kinds + (stays ? " and all that follow" : ""));
+        failures += expect_sane_end(layer(kinds, at, stays), replaces, whole);
+      }
+    }
+    EXPECT_GE(failures, calls / 4) << "most of what fails matters";
+  }
+
+  int expect_sane_end(const std::string& environment, bool replaces, const Content& whole) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome outcome = call(std::string("run sweep.toml") + (replaces ? " --force" : ""), environment);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    EXPECT_LT(seconds.count(), 10.0);
+    EXPECT_TRUE(outcome.code >= 0 && outcome.code <= 3) << outcome.code;
+    if (outcome.code != 0) EXPECT_FALSE(outcome.err.empty());
+    EXPECT_TRUE(!replaces || fs::exists(result())) << "an older result is kept";
+    EXPECT_TRUE(outcome.code != 0 || fs::exists(result()));
+    if (fs::exists(result())) EXPECT_TRUE(content_of(result()) == whole) << outcome.err;
+    EXPECT_EQ(slurp(folder_ / "sweep.toml"), sweep_);
+    for (const auto& item : fs::directory_iterator(folder_)) {
+      if (item.path().extension() == ".partial" || item.path().extension() == ".lock") fs::remove(item.path());
+    }
+    return outcome.code != 0 ? 1 : 0;
+  }
+
+  fs::path result() const { return folder_ / "result.nc"; }
+
+  std::string sweep_;
+};
+
+TEST_F(Faults, OfFilesLoseNothing) { expect_nothing_is_lost("f", 50); }
+TEST_F(Faults, OfMemoryLoseNothing) { expect_nothing_is_lost("m", 30); }
+TEST_F(Faults, OfProcessesLoseNothing) { expect_nothing_is_lost("p", 3); }
+
+}  // namespace

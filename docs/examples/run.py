@@ -17,13 +17,11 @@ import tempfile
 EXAMPLES = pathlib.Path(__file__).resolve().parent
 ROOT = EXAMPLES.parent.parent
 
-# Name, page, sweeps with their exit codes, script, picture and the name that it has in docs/figures. What is before a
-# table: a script, and CSV text for where Python has no packages.
+# Name, page, sweeps with their exit codes, script, picture and its name in docs/figures.
 FIRST = ("first picture", "index.md", [("../problems/robertson/robertson.toml --out build/robertson.nc", 0)],
          "first_picture.py", "build/y2.svg", "first-picture.svg")
 TASKS = [
     FIRST,
-    ("clipper", None, [("clipper.toml", 0)], None, None, None),
     ("yield", "yield.md", [("yield.toml", 0)], "yield.py", "yield.svg", "yield.svg"),
     ("probability", "probability.md", [("probability.toml", 0)], "probability.py", "probability.svg",
      "probability.svg"),
@@ -102,7 +100,7 @@ def main():
         for example, page, sweeps, script, picture, figure in TASKS:
             for sweep, code in sweeps:
                 execute(sweep, code, command, "run", *sweep.split())
-            if script is None or python is None:
+            if python is None:
                 continue
             printed = execute(script, 0, python, script)
             shown = shown_output(page, script)

@@ -1,4 +1,4 @@
-"""Checks the pages of the documentation: examples are the files of docs/examples, tables fit, links of README lead somewhere."""
+"""Checks the pages of the documentation: examples are the files of docs/examples, tables fit, links and paths exist."""
 
 import pathlib
 import re
@@ -7,6 +7,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
 WIDEST_ROW = 140
+MADE_BY_SCRIPTS = {"bench/results/achieved-accuracy.tsv"}
 
 FENCE = re.compile(r'^ *```\w+ title="([^"]+)"\n(.*?)^ *```$', re.S | re.M)
 RENEWED = re.compile(r"<!-- (?!end)\S+ -->.*?<!-- end -->", re.S)
@@ -35,10 +36,17 @@ def links_of(page):
             yield f"links to {link}, which is not there"
 
 
+def paths_of(page):
+    for path in re.findall(r"`((?:bench|docs|host|include|kernels|problems|script|tests)/[\w./-]+)`", page.read_text()):
+        # Tests and programs are named without their extension.
+        if path not in MADE_BY_SCRIPTS and not any(ROOT.glob(path.rstrip("/") + "*")):
+            yield f"names {path}, which is not there"
+
+
 def main():
     problems = []
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for problem in [*problems_of(page), *links_of(page)]:
+        for problem in [*problems_of(page), *links_of(page), *paths_of(page)]:
             problems.append(f"{page.relative_to(ROOT)}: {problem}")
     print("\n".join(problems))
     sys.exit(1 if problems else 0)

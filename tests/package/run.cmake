@@ -11,6 +11,6 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
 run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${work}/build -G Ninja -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_PREFIX_PATH=${work}/prefix)
 run(${CMAKE_COMMAND} --build ${work}/build)
-run(${work}/build/example)
+run(${work}/build/batches)
 # The installed command finds its headers and compiles a model that was not built ahead.
 run(${CMAKE_COMMAND} -E env MANYFOLD_CACHE=${work}/cache ${work}/prefix/bin/manyfold solve van_der_pol --t-end 1)

@@ -110,8 +110,14 @@ class Faults : public manyfold::test::CommandTest {
   std::string sweep_;
 };
 
-TEST_F(Faults, OfFilesLoseNothing) { expect_nothing_is_lost("f", 50); }
-TEST_F(Faults, OfMemoryLoseNothing) { expect_nothing_is_lost("m", 30); }
-TEST_F(Faults, OfProcessesLoseNothing) { expect_nothing_is_lost("p", 3); }
+TEST_F(Faults, OfFilesLoseNothing) {
+  expect_nothing_is_lost("f", 50);
+}
+TEST_F(Faults, OfMemoryLoseNothing) {
+  expect_nothing_is_lost("m", 30);
+}
+TEST_F(Faults, OfProcessesLoseNothing) {
+  expect_nothing_is_lost("p", 3);
+}
 
 }  // namespace

@@ -126,10 +126,10 @@ ssize_t writev(int file, const iovec* pieces, int count) {
   if (fails('f')) return failed(ENOSPC);
   return next<ssize_t(int, const iovec*, int)>("writev")(file, pieces, count);
 }
-#define PREAD(NAME)                                                                             \
-  ssize_t NAME(int file, void* memory, std::size_t size, off_t offset) {                        \
-    if (fails('f')) return failed(EIO);                                                         \
-    return next<ssize_t(int, void*, std::size_t, off_t)>(#NAME)(file, memory, size, offset);    \
+#define PREAD(NAME)                                                                          \
+  ssize_t NAME(int file, void* memory, std::size_t size, off_t offset) {                     \
+    if (fails('f')) return failed(EIO);                                                      \
+    return next<ssize_t(int, void*, std::size_t, off_t)>(#NAME)(file, memory, size, offset); \
   }
 PREAD(pread)
 PREAD(pread64)
@@ -140,17 +140,17 @@ PREAD(pread64)
   }
 PWRITE(pwrite)
 PWRITE(pwrite64)
-#define FTRUNCATE(NAME)                                 \
-  int NAME(int file, off_t size) noexcept {             \
-    if (fails('f')) return failed(ENOSPC);              \
-    return next<int(int, off_t)>(#NAME)(file, size);    \
+#define FTRUNCATE(NAME)                              \
+  int NAME(int file, off_t size) noexcept {          \
+    if (fails('f')) return failed(ENOSPC);           \
+    return next<int(int, off_t)>(#NAME)(file, size); \
   }
 FTRUNCATE(ftruncate)
 FTRUNCATE(ftruncate64)
-#define SYNC(NAME)                          \
-  int NAME(int file) {                      \
-    if (fails('f')) return failed(EIO);     \
-    return next<int(int)>(#NAME)(file);     \
+#define SYNC(NAME)                      \
+  int NAME(int file) {                  \
+    if (fails('f')) return failed(EIO); \
+    return next<int(int)>(#NAME)(file); \
   }
 SYNC(fsync)
 SYNC(fdatasync)
@@ -211,7 +211,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   if (fails('p')) return EAGAIN;
   return next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create")(thread, attributes,
-                                                                                               routine, argument);
+                                                                                                 routine, argument);
 }
 pid_t fork() noexcept {
   if (fails('p')) return failed(EAGAIN);

@@ -142,7 +142,7 @@ class EventMonitor {
     Mask may_be_due = accepted;
     if constexpr (System::has_state_events) {
       find_crossing(accepted, rough, state, begin, resolution, result, time);
-      may_be_due = accepted & !result.again & (!result.struck | (time == state.t));
+      may_be_due = accepted & !result.again & !(result.struck & (time != state.t));
     }
     if constexpr (System::scheduled_times > 0) {
       const Mask due = may_be_due & (abs(next_time_ - state.t) <= resolution);

@@ -6,7 +6,7 @@ namespace manyfold {
 template <int stages>
 struct Weights {
   double at[stages] = {};
-  constexpr double operator[](int i) const { return at[i]; }
+  constexpr double operator[](auto i) const { return at[i]; }
 };
 
 /// Row i of A: of a method whose embedded solution is a stage.

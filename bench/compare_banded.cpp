@@ -188,10 +188,7 @@ class FirstEnd : public manyfold::ResultSink {
 Result run_manyfold(const manyfold::LoadedKernel& loaded, const std::vector<Instance>& instances, double tolerance) {
   manyfold::EnsembleRun run;
   run.kernel = loaded.kernel;
-  run.parameter_count = static_cast<int>(loaded.model.parameters.size());
-  run.variable_count = n;
-  run.event_count = static_cast<int>(loaded.model.events.size());
-  run.discrete_count = static_cast<int>(loaded.model.discrete.size());
+  run.shape = shape_of(loaded.model);
   run.instances = static_cast<std::int64_t>(instances.size());
   run.fill_instance = [&](std::int64_t i, double* p, double* initial, double* t_span) {
     const Instance& instance = instances[static_cast<std::size_t>(i)];

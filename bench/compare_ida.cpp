@@ -118,8 +118,7 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
             } sink;
             EnsembleRun run;
             run.kernel = kernels[key].kernel;
-            run.parameter_count = problem.ida->parameters;
-            run.variable_count = problem.ida->variables;
+            run.shape = shape_of(kernels[key].model);
             run.instances = static_cast<std::int64_t>(problem.instances());
             run.fill_instance = [&](std::int64_t i, double* p, double* y, double* t_span) {
               std::copy_n(problem.parameters.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * np),
@@ -129,7 +128,7 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
               t_span[1] = problem.ida->t_end;
             };
             run.fill_times = [](double, double end, double* times) { times[0] = end; };
-            for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+            for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
             run.options.rtol = rtol;
             run.options.atol = tolerances(problem, rtol);
             run.options.threads = threads;

@@ -79,10 +79,7 @@ EnsembleRun prepare(const ModelDescription& model, const Kernel& kernel, const R
                     std::int64_t instances) {
   EnsembleRun run;
   run.kernel = &kernel;
-  run.parameter_count = static_cast<int>(model.parameters.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.shape = shape_of(model);
   run.instances = instances;
   run.fill_instance = [&](std::int64_t instance, double* p, double* y, double* t_span) {
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
@@ -94,9 +91,9 @@ EnsembleRun prepare(const ModelDescription& model, const Kernel& kernel, const R
     t_span[0] = model.t_begin;
     t_span[1] = reference.t_end;
   };
-  run.time_count = 1;
+  run.shape.times = 1;
   run.fill_times = [](double, double end, double* times) { times[0] = end; };
-  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+  for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
   run.options.rtol = rtol;
   run.options.max_steps = 100'000;
   run.options.threads = 1;

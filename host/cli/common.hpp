@@ -107,11 +107,8 @@ inline std::unique_ptr<DeviceProgram> load_device_program(const ChosenBackend& b
   if (backend.devices == nullptr) return nullptr;
   DeviceDemand demand;
   demand.instances = run.instances;
-  demand.time_count = run.time_count;
-  demand.saved_count = static_cast<int>(run.saved.size());
-  demand.end_states = run.end_states;
+  demand.shape = run.instance_shape();
   demand.memory_mib = run.options.device_memory;
-  demand.event_log = run.options.event_log;
   if (run.plan) demand.sampling = DeviceSampling{sampling_source(announce), *run.plan};
   KernelRequest concrete = request;
   concrete.method = run.kernel->method;

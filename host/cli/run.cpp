@@ -210,16 +210,12 @@ int run(const RunArguments& arguments) {
   ProgressBar bar;
   EnsembleRun ensemble;
   ensemble.kernel = loaded.kernel;
-  ensemble.parameter_count = static_cast<int>(loaded.model.parameters.size());
-  ensemble.variable_count = static_cast<int>(loaded.model.variables.size());
-  ensemble.given_derivatives = static_cast<int>(loaded.model.given_derivatives.size());
-  ensemble.event_count = static_cast<int>(loaded.model.events.size());
-  ensemble.discrete_count = static_cast<int>(loaded.model.discrete.size());
+  ensemble.shape = shape_of(loaded.model);
   ensemble.instances = resolved.inputs.instances();
   ensemble.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
     resolved.inputs.fill(instance, parameters, initial, t_span);
   };
-  ensemble.time_count = resolved.times.count();
+  ensemble.shape.times = resolved.times.count();
   ensemble.fill_times = [&](double t_begin, double t_end, double* times) {
     resolved.times.fill(t_begin, t_end, times);
   };

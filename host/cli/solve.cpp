@@ -95,11 +95,7 @@ int solve(const SolveArguments& arguments) {
 
   EnsembleRun run;
   run.kernel = loaded.kernel;
-  run.parameter_count = static_cast<int>(parameters.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.given_derivatives = static_cast<int>(model.given_derivatives.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.shape = shape_of(model);
   run.instances = 1;
   run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
     std::copy(parameters.begin(), parameters.end(), p);
@@ -107,11 +103,11 @@ int solve(const SolveArguments& arguments) {
     t_span[0] = model.t_begin;
     t_span[1] = t_end;
   };
-  run.time_count = times.count();
+  run.shape.times = times.count();
   run.fill_times = [&](double begin, double end, double* out) { times.fill(begin, end, out); };
-  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+  for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
   run.options = options;
-  run.end_states = true;
+  run.shape.has_end_states = true;
   const std::unique_ptr<DeviceProgram> device = load_device_program(backend, Tier::fused, request, run);
   run.device = device.get();
   Memory memory;

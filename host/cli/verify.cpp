@@ -301,11 +301,7 @@ int verify(const VerifyArguments& arguments) {
   const EnsembleInputs inputs = perturbed(model, nominal, arguments);
 
   EnsembleRun run;
-  run.parameter_count = static_cast<int>(nominal.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.given_derivatives = static_cast<int>(model.given_derivatives.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.shape = shape_of(model);
   run.instances = 1 + arguments.instances;
   run.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
     inputs.fill(std::max<std::int64_t>(instance - 1, 0), parameters, initial, t_span);
@@ -313,7 +309,7 @@ int verify(const VerifyArguments& arguments) {
     t_span[0] = model.t_begin;
     t_span[1] = t_end;
   };
-  run.time_count = time_count;
+  run.shape.times = time_count;
   run.fill_times = fill_times;
   run.saved.resize(model.variables.size());
   std::iota(run.saved.begin(), run.saved.end(), 0);

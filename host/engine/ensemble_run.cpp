@@ -18,21 +18,6 @@
 namespace manyfold {
 namespace {
 
-/// Entries in the event log of an instance.
-int event_capacity(const EnsembleRun& run) {
-  return run.event_count > 0 ? run.options.event_log : 0;
-}
-
-/// Numbers that an instance starts from.
-std::size_t initial_size(const EnsembleRun& run) {
-  return static_cast<std::size_t>(run.variable_count) + static_cast<std::size_t>(run.given_derivatives);
-}
-
-/// Numbers in an entry of the log, before or after the event.
-std::size_t event_row(const EnsembleRun& run) {
-  return run.saved.size() + static_cast<std::size_t>(run.discrete_count);
-}
-
 /// A chunk some of whose instances are still on their way.
 struct OpenChunk {
   Chunk chunk;
@@ -45,7 +30,7 @@ struct OpenChunk {
 class WorkQueue {
  public:
   WorkQueue(const EnsembleRun& run, std::int64_t chunk_size, std::size_t most_open)
-      : run_(run), chunk_size_(chunk_size), most_open_(most_open) {}
+      : run_(run), shape_(run.instance_shape()), chunk_size_(chunk_size), most_open_(most_open) {}
 
   int take(Assignment* assignments, int most, bool wait) {
     OpenChunk* open = nullptr;
@@ -66,7 +51,7 @@ class WorkQueue {
     }
     for (int k = 0; k < count; ++k) {
       fill_inputs(open->chunk, first + k);
-      assignments[k] = assignment(open->chunk, first + k);
+      assignments[k] = assignment_of(shape_, open->chunk.columns(), open->chunk.first, first + k);
     }
     return count;
   }
@@ -167,59 +152,19 @@ class WorkQueue {
       if (open->handed_out < open->chunk.count) return open.get();
     }
     if (next_ == run_.instances || open_.size() >= most_open_) return nullptr;
-    open_.push_back(std::make_unique<OpenChunk>());
-    Chunk& chunk = open_.back()->chunk;
-    chunk.first = next_;
-    chunk.count = std::min(chunk_size_, run_.instances - next_);
-    next_ += chunk.count;
-    const auto count = static_cast<std::size_t>(chunk.count);
-    const auto times = static_cast<std::size_t>(run_.time_count);
-    const double missing = std::numeric_limits<double>::quiet_NaN();
-    chunk.outcomes.resize(count);
-    chunk.parameters.assign(count * static_cast<std::size_t>(run_.parameter_count), missing);
-    chunk.initial.assign(count * initial_size(run_), missing);
-    chunk.t_span.assign(count * 2, missing);
-    chunk.times.assign(count * times, missing);
-    chunk.values.assign(count * times * run_.saved.size(), missing);
-    if (run_.end_states) chunk.end_states.assign(count * 2 * static_cast<std::size_t>(run_.variable_count), missing);
-    chunk.event_capacity = event_capacity(run_);
-    const auto entries = count * static_cast<std::size_t>(chunk.event_capacity);
-    chunk.events.resize(entries);
-    chunk.event_values.assign(entries * 2 * event_row(run_), missing);
-    chunk.first_event_times.assign(count * static_cast<std::size_t>(run_.event_count), missing);
+    Chunk chunk(shape_, next_, std::min(chunk_size_, run_.instances - next_));
+    open_.push_back(std::make_unique<OpenChunk>(OpenChunk{std::move(chunk)}));
+    next_ += open_.back()->chunk.count;
     return open_.back().get();
   }
 
   /// The inputs of instance number `k` of the chunk. Needs no lock: its part of the chunk belongs to the caller until
   /// it is stored.
   void fill_inputs(Chunk& chunk, std::int64_t k) const {
-    const auto at = static_cast<std::size_t>(k);
-    double* parameters = chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count);
-    double* initial = chunk.initial.data() + at * initial_size(run_);
-    double* t_span = chunk.t_span.data() + at * 2;
-    run_.fill_instance(chunk.first + k, parameters, initial, t_span);
-    run_.kernel->complete_initial(parameters, initial);
-    run_.fill_times(t_span[0], t_span[1], chunk.times.data() + at * static_cast<std::size_t>(run_.time_count));
-  }
-
-  Assignment assignment(Chunk& chunk, std::int64_t k) const {
-    const auto at = static_cast<std::size_t>(k);
-    const auto times = static_cast<std::size_t>(run_.time_count);
-    const auto entry = at * static_cast<std::size_t>(chunk.event_capacity);
-    return {
-        chunk.first + k,
-        chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count),
-        chunk.initial.data() + at * initial_size(run_),
-        chunk.t_span[2 * at],
-        chunk.t_span[2 * at + 1],
-        chunk.times.data() + at * times,
-        run_.time_count,
-        chunk.values.data() + at * times * run_.saved.size(),
-        run_.end_states ? chunk.end_states.data() + at * 2 * static_cast<std::size_t>(run_.variable_count) : nullptr,
-        chunk.events.data() + entry,
-        chunk.event_values.data() + entry * 2 * event_row(run_),
-        chunk.event_capacity,
-        chunk.first_event_times.data() + at * static_cast<std::size_t>(run_.event_count)};
+    const Columns<ColumnPointer> row = row_of(shape_, chunk.columns(), k);
+    run_.fill_instance(chunk.first + k, row.parameters, row.initial, row.t_span);
+    run_.kernel->complete_initial(row.parameters, row.initial);
+    run_.fill_times(row.t_span[0], row.t_span[1], row.times);
   }
 
   static void add(const InstanceOutcome& outcome, RunSummary& summary) {
@@ -247,6 +192,7 @@ class WorkQueue {
   }
 
   const EnsembleRun& run_;
+  const InstanceShape shape_;
   const std::int64_t chunk_size_;
   const std::size_t most_open_;
   mutable std::mutex mutex_;
@@ -279,7 +225,7 @@ struct Worker : DeviceFeed {
                     },
                     [](void* self) { return static_cast<Worker*>(self)->cancelled(); }};
     const SolverOptions& options = run.options;
-    std::vector<int> places(static_cast<std::size_t>(run.variable_count), -1);
+    std::vector<int> places(static_cast<std::size_t>(run.shape.variables), -1);
     for (std::size_t k = 0; k < run.saved.size(); ++k)
       places[static_cast<std::size_t>(run.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,
@@ -332,10 +278,8 @@ struct Worker : DeviceFeed {
 
 /// Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
 std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
-  const std::int64_t doubles_per_instance =
-      20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved)) +
-      run.event_count + event_capacity(run) * (2 + 2 * static_cast<std::int64_t>(event_row(run)));
-  const std::int64_t by_memory = (std::int64_t{1} << 20) / doubles_per_instance;
+  const std::int64_t bytes_per_instance = bytes_of_instance(run.instance_shape());
+  const std::int64_t by_memory = (std::int64_t{1} << 23) / bytes_per_instance;
   const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
   return std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384);
 }
@@ -346,7 +290,7 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   const auto start = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
   RunSummary summary;
-  summary.events.resize(static_cast<std::size_t>(run.event_count));
+  summary.events.resize(static_cast<std::size_t>(run.shape.events));
   summary.instances = run.instances;
   summary.threads = run.device != nullptr     ? run.device->workers()
                     : run.options.threads > 0 ? run.options.threads

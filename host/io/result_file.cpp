@@ -13,12 +13,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -117,6 +119,7 @@ class ResultFile::Writer {
     try {
       write_outcomes(chunk);
       write_inputs(chunk);
+      write_plain_columns(chunk);
       if (settings_.trajectories) write_trajectories(chunk);
       if (!settings_.model.events.empty()) write_events(chunk);
       if (statistics_) statistics_->add(chunk.values);
@@ -206,26 +209,19 @@ class ResultFile::Writer {
       throw UsageError(fmt::format("a chunk has instances {} to {}, but the ensemble has {}", chunk.first,
                                    chunk.first + chunk.count - 1, settings_.instances));
     }
-    const auto count = static_cast<std::size_t>(chunk.count);
-    const auto require = [](std::size_t got, std::size_t need, const char* what) {
-      if (got != need) throw UsageError(fmt::format("{} of a chunk has {} entries, but needs {}", what, got, need));
-    };
-    require(chunk.outcomes.size(), count, "outcomes");
-    require(chunk.values.size(), count * times_ * saved_, "values");
-    if (!parameters_.empty()) require(chunk.parameters.size(), count * settings_.model.parameters.size(), "parameters");
-    if (!initial_.empty()) {
-      require(chunk.initial.size(), count * settings_.model.initial_quantities().size(), "initial");
-    }
-    if (t_begin_ >= 0 || t_end_ >= 0 || !settings_.model.events.empty())
-      require(chunk.t_span.size(), count * 2, "t_span");
-    if (times_vary()) require(chunk.times.size(), count * times_, "times");
-    const std::size_t kinds = settings_.model.events.size();
-    if (kinds == 0) return;
-    const std::size_t entries = count * static_cast<std::size_t>(chunk.event_capacity);
-    require(chunk.times.size(), count * times_, "times");
-    require(chunk.events.size(), entries, "events");
-    require(chunk.event_values.size(), entries * 2 * event_row(), "event_values");
-    require(chunk.first_event_times.size(), count * kinds, "first_event_times");
+    InstanceShape shape = shape_of(settings_.model);
+    shape.saved = static_cast<int>(saved_);
+    shape.times = settings_.times.count();
+    shape.event_capacity = chunk.shape.event_capacity;
+    shape.has_end_states = chunk.shape.has_end_states;
+    for_each_column(
+        shape,
+        [&](const Column& column, const auto& array) {
+          if (std::ssize(array) == chunk.count * column.width) return;
+          throw UsageError(fmt::format("{} of a chunk has {} entries, but needs {}", column.name, array.size(),
+                                       chunk.count * column.width));
+        },
+        chunk);
   }
 
   /// Numbers in an entry of the event log, before or after the event.
@@ -327,6 +323,7 @@ class ResultFile::Writer {
       t_end_ = define_variable("t_end", NC_DOUBLE, per_instance, model.time_unit, "end of the time span");
     }
     define_outcomes(per_instance);
+    define_plain_columns();
     if (!model.events.empty()) define_events();
     if (settings_.verification) define_verification();
     check(nc_enddef(file_), "defined");
@@ -433,6 +430,39 @@ class ResultFile::Writer {
     }
   }
 
+  // What the table of columns says all of.
+  void define_plain_columns() {
+    const ModelDescription& model = settings_.model;
+    for_each_column(shape_of(model), [&](const Column& column) {
+      if (column.in_file.name == nullptr) return;
+      const auto define = [&](const std::string& name, const std::string& long_name) {
+        plain_columns_[column.name].push_back(
+            define_variable(name, NC_DOUBLE, {instance_dimension_},
+                            column.in_file.unit != nullptr ? column.in_file.unit : model.time_unit, long_name));
+      };
+      if (!column.in_file.per_event) return define(column.in_file.name, column.in_file.long_name);
+      for (const EventDescription& event : model.events) {
+        define(fmt::format("{}_{}", column.in_file.name, one_word(event.name)),
+               fmt::format("{} {}", column.in_file.long_name, event.name));
+      }
+    });
+  }
+
+  void write_plain_columns(const Chunk& chunk) {
+    for_each_column(
+        chunk.shape,
+        [&]<class T>(const Column& column, const std::vector<T>& array) {
+          if constexpr (std::is_same_v<T, double>) {
+            if (column.in_file.name == nullptr) return;
+            const std::vector<int>& ids = plain_columns_[column.name];
+            for (std::size_t k = 0; k < ids.size(); ++k) {
+              write_column(chunk, ids[k], [&](std::size_t i) { return array[i * ids.size() + k]; });
+            }
+          }
+        },
+        chunk);
+  }
+
   // Ragged arrays: entry k of each belongs to instance `event_instance[k]`. CF-1.8, section 9.3.4.
   void define_events() {
     const ModelDescription& model = settings_.model;
@@ -480,11 +510,6 @@ class ResultFile::Writer {
     name_kinds(last_event_);
     event_kind_ = define_variable("event_kind", NC_SHORT, {event_kind_dimension_}, "", "events of the model");
     name_kinds(event_kind_);
-    for (const EventDescription& event : model.events) {
-      first_event_times_.push_back(define_variable("event_first_time_" + one_word(event.name), NC_DOUBLE,
-                                                   {instance_dimension_}, model.time_unit,
-                                                   "time of the first event " + event.name));
-    }
     event_probability_ = define_variable(
         "event_probability", NC_DOUBLE, {event_kind_dimension_, time_dimension_}, "1",
         "part of the instances in which the event has occurred, of those whose solution is known at the time");
@@ -649,7 +674,8 @@ class ResultFile::Writer {
     for (std::size_t i = 0; i < not_logged.size(); ++i) {
       const auto log = chunk.event_log(static_cast<std::int64_t>(i));
       not_logged[i] = chunk.outcomes[i].counters.events - std::ssize(log);
-      const double* entry = chunk.event_values.data() + i * static_cast<std::size_t>(chunk.event_capacity) * 2 * row;
+      const double* entry =
+          chunk.event_values.data() + i * static_cast<std::size_t>(chunk.shape.event_capacity) * 2 * row;
       for (const EventRecord& record : log) {
         instances.push_back(chunk.first + static_cast<long long>(i));
         times.push_back(record.time);
@@ -665,10 +691,6 @@ class ResultFile::Writer {
     const auto first = static_cast<std::size_t>(chunk.first);
     const std::size_t rows = not_logged.size();
     check(nc_put_vara_longlong(file_, events_not_logged_, &first, &rows, not_logged.data()), "written");
-    const std::size_t kinds = settings_.model.events.size();
-    for (std::size_t k = 0; k < kinds; ++k) {
-      write_column(chunk, first_event_times_[k], [&](std::size_t i) { return chunk.first_event_times[i * kinds + k]; });
-    }
     write_column(chunk, last_event_, [&](std::size_t i) { return static_cast<double>(chunk.outcomes[i].last_event); });
     for (std::size_t i = 0; i < rows; ++i) {
       earliest_ = std::min({earliest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
@@ -720,7 +742,7 @@ class ResultFile::Writer {
     std::vector<long long> histogram;
     std::vector<double> quantiles;
     std::vector<double> times(static_cast<std::size_t>(settings_.instances));
-    for (const int id : first_event_times_) {
+    for (const int id : plain_columns_.at("first_event_times")) {
       times.resize(static_cast<std::size_t>(settings_.instances));
       check(nc_get_var_double(file_, id, times.data()), "read");
       std::erase_if(times, [](double time) { return std::isnan(time); });
@@ -826,9 +848,9 @@ class ResultFile::Writer {
   int event_histogram_ = -1;
   double earliest_ = std::numeric_limits<double>::infinity();  // ends of the time spans of all instances
   double latest_ = -std::numeric_limits<double>::infinity();
-  std::vector<int> event_values_;       // before and after, of each saved variable and discrete number
-  std::vector<int> first_event_times_;  // one per event of the model
-  std::size_t events_ = 0;              // entries written
+  std::vector<int> event_values_;  // before and after, of each saved variable and discrete number
+  std::map<std::string, std::vector<int>> plain_columns_;  // by the name in the table: one, or one per event
+  std::size_t events_ = 0;                                 // entries written
   std::vector<std::int64_t> occurred_;  // [events of the model][times]: instances in which it has occurred
   std::vector<std::int64_t> known_;     // instances that say whether it has
   std::vector<int> counters_;

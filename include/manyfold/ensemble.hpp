@@ -153,11 +153,7 @@ class Ensemble {
 
     EnsembleRun run;
     run.kernel = &kernel<Equations, Method, spec>();
-    run.parameter_count = static_cast<int>(model_.parameters.size());
-    run.variable_count = result.variable_count;
-    run.given_derivatives = static_cast<int>(model_.given_derivatives.size());
-    run.event_count = static_cast<int>(model_.events.size());
-    run.discrete_count = static_cast<int>(model_.discrete.size());
+    run.shape = shape_of(model_);
     run.instances = instances_;
     run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {
       copy_row(parameters_, instance, model_.parameters.size(), parameters);
@@ -165,11 +161,11 @@ class Ensemble {
       t_span[0] = t_begin_;
       t_span[1] = t_end_;
     };
-    run.time_count = static_cast<int>(times.size());
+    run.shape.times = static_cast<int>(times.size());
     run.fill_times = [&times](double, double, double* out) {
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+    for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
     run.options = options;
     Collector collector(result);
     result.summary = run_ensemble(run, collector);

@@ -51,9 +51,8 @@ class Memory : public ResultSink {
       const auto log = chunk.event_log(i);
       results.events.emplace_back(log.begin(), log.end());
       std::vector<double>& numbers = results.event_values.emplace_back();
-      if (chunk.event_capacity == 0) continue;
-      const auto row = std::ssize(chunk.event_values) / std::ssize(chunk.events);
-      const auto values = chunk.event_values.begin() + i * chunk.event_capacity * row;
+      const std::int64_t row = 2 * (chunk.shape.saved + chunk.shape.discrete);
+      const auto values = chunk.event_values.begin() + i * chunk.shape.event_capacity * row;
       numbers.assign(values, values + std::ssize(log) * row);
     }
   }
@@ -95,11 +94,7 @@ struct Ensemble {
   EnsembleRun request() const {
     EnsembleRun run;
     run.kernel = loaded->kernel;
-    run.parameter_count = static_cast<int>(parameter_count());
-    run.variable_count = static_cast<int>(variable_count());
-    run.given_derivatives = static_cast<int>(loaded->model.given_derivatives.size());
-    run.event_count = static_cast<int>(loaded->model.events.size());
-    run.discrete_count = static_cast<int>(loaded->model.discrete.size());
+    run.shape = shape_of(loaded->model);
     run.instances = static_cast<std::int64_t>(instances());
     run.fill_instance = [this](std::int64_t instance, double* p, double* initial, double* t_span) {
       const std::size_t np = parameter_count();
@@ -108,12 +103,12 @@ struct Ensemble {
       t_span[0] = t_begin;
       t_span[1] = t_end;
     };
-    run.time_count = times.empty() ? 1 : static_cast<int>(times.size());
+    run.shape.times = times.empty() ? 1 : static_cast<int>(times.size());
     run.fill_times = [this](double, double end, double* out) {
       if (times.empty()) out[0] = end;
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+    for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
     run.options.rtol = rtol;
     run.options.atol = atol.empty() ? std::vector<double>(variable_count(), rtol) : atol;
     run.options.threads = threads;
@@ -131,7 +126,7 @@ struct Ensemble {
     EnsembleRun run = request();
     std::unique_ptr<DeviceProgram> program;
     if (devices != nullptr) {
-      const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory, event_log};
+      const DeviceDemand demand{run.instances, run.instance_shape(), device_memory};
       program = devices->load(device_source(device_request, device_shape), demand);
       run.device = program.get();
     }

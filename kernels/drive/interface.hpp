@@ -62,7 +62,7 @@ struct KernelFeed {
   bool (*cancelled)(void* context);
 };
 
-/// What a compiled kernel offers.
+/// What a compiled kernel offers. That of a description has no method: `run` is null.
 struct Kernel {
   int interface_version;
   const char* method;

@@ -109,13 +109,7 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
             }
             const auto n = static_cast<std::size_t>(problem.ida->variables);
             const auto np = static_cast<std::size_t>(problem.ida->parameters);
-            class Sink : public ResultSink {
-             public:
-              void write(const Chunk& chunk) override {
-                values.insert(values.end(), chunk.values.begin(), chunk.values.end());
-              }
-              std::vector<double> values;
-            } sink;
+            InMemoryResult sink;
             EnsembleRun run;
             run.kernel = kernels[key].kernel;
             run.shape = shape_of(kernels[key].model);
@@ -133,7 +127,7 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
             run.options.atol = tolerances(problem, rtol);
             run.options.threads = threads;
             const RunSummary summary = run_ensemble(run, sink);
-            return Run{std::move(sink.values),
+            return Run{sink.results().values,
                        summary.wall_seconds,
                        static_cast<double>(summary.totals.steps),
                        static_cast<double>(summary.totals.residuals),

@@ -49,16 +49,6 @@ struct Point {
   Counters counters;
 };
 
-class KeepValues : public ResultSink {
- public:
-  void write(const Chunk& chunk) override {
-    values = chunk.values;
-    outcome = chunk.outcomes[0];
-  }
-  std::vector<double> values;
-  InstanceOutcome outcome;
-};
-
 /// The reference solution of a problem.
 struct Reference {
   explicit Reference(const std::string& model) {
@@ -108,16 +98,16 @@ std::optional<Point> integrate(double rtol) {
   const Reference reference(model.name);
   const EnsembleRun run = prepare(model, kernel<Equations, Method, KernelSpec<>{}, Counted>(), reference, rtol, 1);
   counted = {};
-  KeepValues sink;
+  InMemoryResult sink;
   run_ensemble(run, sink);
-  if (sink.outcome.status != Status::success) return std::nullopt;
+  if (sink.results().outcomes[0].status != Status::success) return std::nullopt;
   Point point{rtol, 0.0,
               counted.additions + counted.multiplications + per_division * counted.divisions +
                   per_root * counted.roots + per_power * counted.powers + per_function * counted.functions,
-              sink.outcome.counters};
+              sink.results().outcomes[0].counters};
   for (std::size_t i = 0; i < reference.values.size(); ++i) {
     const double size = reference.scale[i] + std::abs(reference.values[i]);
-    point.error = std::max(point.error, std::abs(sink.values[i] - reference.values[i]) / size);
+    point.error = std::max(point.error, std::abs(sink.results().values[i] - reference.values[i]) / size);
   }
   return point;
 }
@@ -160,7 +150,7 @@ double time_of(const std::string& model, const std::string& method, double rtol)
   double least = std::numeric_limits<double>::infinity();
   const double start = processor_seconds();
   for (int round = 0; round < 3 || processor_seconds() - start < 0.1; ++round) {
-    KeepValues sink;
+    InMemoryResult sink;
     const double begin = processor_seconds();
     run_ensemble(run, sink);
     least = std::min(least, processor_seconds() - begin);

@@ -8,6 +8,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/compiler/kernel_library.hpp"
 
 namespace manyfold::cli {
 namespace {

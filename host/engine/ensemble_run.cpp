@@ -39,7 +39,7 @@ class WorkQueue {
     {
       std::unique_lock lock(mutex_);
       while (true) {
-        if (stopped() || (next_ == run_.instances && no_spare_instances())) return 0;
+        if (stopped() || (next_ == end_ && no_spare_instances())) return 0;
         open = chunk_with_spare_instances();
         if (open != nullptr) break;
         if (!wait) return 0;
@@ -62,7 +62,7 @@ class WorkQueue {
     {
       std::unique_lock lock(mutex_);
       while (open == nullptr) {
-        if (stopped() || next_ == run_.instances) return nullptr;
+        if (stopped() || next_ == end_) return nullptr;
         open = chunk_with_spare_instances();
         if (open == nullptr) changed_.wait_for(lock, std::chrono::milliseconds(100));
       }
@@ -97,18 +97,24 @@ class WorkQueue {
     if (open.finished == open.chunk.count) changed_.notify_all();
   }
 
-  /// Writes chunks in order until all are written or the run is stopped; then what is open, finished or not.
+  /// Writes chunks as they finish, in order if the sink asks for that, until all are written or the run is stopped;
+  /// then what is open, finished or not.
   void write_all(ResultSink& sink, RunSummary& summary) {
     while (true) {
       std::unique_ptr<OpenChunk> done;
       {
         std::unique_lock lock(mutex_);
+        const auto finished = [](const auto& open) { return open->finished == open->chunk.count; };
+        auto next = open_.begin();
         changed_.wait(lock, [&] {
-          return (!open_.empty() && open_.front()->finished == open_.front()->chunk.count) || workers_left_ == 0;
+          next = open_.begin();
+          if (!sink.in_order()) next = std::find_if(next, open_.end(), finished);
+          return workers_left_ == 0 || (next != open_.end() && finished(*next));
         });
         if (open_.empty()) return;
-        done = std::move(open_.front());
-        open_.pop_front();
+        if (next == open_.end()) next = open_.begin();
+        done = std::move(*next);
+        open_.erase(next);
         changed_.notify_all();
       }
       for (const InstanceOutcome& outcome : done->chunk.outcomes) add(outcome, summary);
@@ -151,8 +157,8 @@ class WorkQueue {
     for (const auto& open : open_) {
       if (open->handed_out < open->chunk.count) return open.get();
     }
-    if (next_ == run_.instances || open_.size() >= most_open_) return nullptr;
-    Chunk chunk(shape_, next_, std::min(chunk_size_, run_.instances - next_));
+    if (next_ == end_ || open_.size() >= most_open_) return nullptr;
+    Chunk chunk(shape_, next_, std::min(chunk_size_, end_ - next_));
     open_.push_back(std::make_unique<OpenChunk>(OpenChunk{std::move(chunk)}));
     next_ += open_.back()->chunk.count;
     return open_.back().get();
@@ -198,7 +204,8 @@ class WorkQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<OpenChunk>> open_;
-  std::int64_t next_ = 0;  ///< first instance that is in no chunk yet
+  const std::int64_t end_ = run_.first + run_.instances;
+  std::int64_t next_ = run_.first;  ///< first instance that is in no chunk yet
   int workers_left_ = 0;
   std::atomic<bool> halted_ = false;
   Progress progress_;
@@ -276,37 +283,35 @@ struct Worker : DeviceFeed {
   bool cancelled() override { return queue.stopped(); }
 };
 
-/// Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
-std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
-  const std::int64_t bytes_per_instance = bytes_of_instance(run.instance_shape());
-  const std::int64_t by_memory = (std::int64_t{1} << 23) / bytes_per_instance;
-  const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
-  return std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384);
+int thread_count(const EnsembleRun& run) {
+  if (run.device != nullptr) return run.device->workers();
+  if (run.options.threads > 0) return run.options.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-}  // namespace
+struct ChunkSizes {
+  std::int64_t instances = 0;
+  std::size_t most_open = 0;  ///< chunks that exist at a time
+};
 
-RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  RunSummary summary;
-  summary.events.resize(static_cast<std::size_t>(run.shape.events));
-  summary.instances = run.instances;
-  summary.threads = run.device != nullptr     ? run.device->workers()
-                    : run.options.threads > 0 ? run.options.threads
-                                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
-  auto most_open = 4 * static_cast<std::size_t>(summary.threads) + 8;
+ChunkSizes chunk_sizes(const EnsembleRun& run, int threads) {
+  const auto workers = static_cast<std::size_t>(threads);
   if (run.device != nullptr) {
     // A chunk is a batch of the device, and may be large: one is integrated, one is written.
-    chunk_size = run.chunk_size > 0 ? std::min(run.chunk_size, run.device->batch_size()) : run.device->batch_size();
-    most_open = 2 * static_cast<std::size_t>(summary.threads);
+    const std::int64_t batch = run.device->batch_size();
+    return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, 2 * workers};
   }
-  WorkQueue queue(run, chunk_size, most_open);
-  queue.start_workers(summary.threads);
+  if (run.chunk_size > 0) return {run.chunk_size, 4 * workers + 8};
+  // Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
+  const std::int64_t by_memory = (std::int64_t{1} << 23) / bytes_of_instance(run.instance_shape());
+  const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
+  return {std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384), 4 * workers + 8};
+}
 
-  std::deque<Worker> workers;
-  for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, i);
+/// The writer and all workers, each in a thread of its own, until they have ended. Throws if threads cannot be started,
+/// and what the sink throws.
+void run_threads(WorkQueue& queue, std::deque<Worker>& workers, const std::function<void()>& write,
+                 const std::function<void()>& report) {
   std::exception_ptr write_failure;
   std::exception_ptr start_failure;
   {
@@ -314,7 +319,7 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
     try {
       threads.emplace_back([&] {
         try {
-          queue.write_all(sink, summary);
+          write();
         } catch (...) {
           write_failure = std::current_exception();
           queue.stop();
@@ -328,26 +333,22 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
       }
     } catch (const std::system_error& error) {
       start_failure = std::make_exception_ptr(
-          std::runtime_error("only " + std::to_string(threads.size()) + " of " + std::to_string(summary.threads + 1) +
+          std::runtime_error("only " + std::to_string(threads.size()) + " of " + std::to_string(workers.size() + 1) +
                              " threads can be started: " + error.code().message() + "; take fewer threads"));
       queue.stop();
       for (std::size_t started = std::max<std::size_t>(threads.size(), 1) - 1; started < workers.size(); ++started) {
         queue.worker_left();
       }
     }
-    const auto report = [&] {
-      Progress progress = queue.progress();
-      progress.instances = run.instances;
-      progress.seconds = seconds();
-      run.progress(progress);
-    };
-    while (!queue.wait_for_workers(std::chrono::milliseconds(100))) {
-      if (run.progress) report();
-    }
-    if (run.progress) report();
+    while (!queue.wait_for_workers(std::chrono::milliseconds(100))) report();
+    report();
   }
   if (start_failure) std::rethrow_exception(start_failure);
   if (write_failure) std::rethrow_exception(write_failure);
+}
+
+/// Throws what a worker threw.
+Utilisation utilisation_of(const std::deque<Worker>& workers) {
   Utilisation total;
   for (const Worker& worker : workers) {
     if (worker.failure) std::rethrow_exception(worker.failure);
@@ -356,6 +357,33 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
     total.iterations += worker.utilisation.iterations;
     total.lane_iterations += worker.utilisation.lane_iterations;
   }
+  return total;
+}
+
+}  // namespace
+
+RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  RunSummary summary;
+  summary.events.resize(static_cast<std::size_t>(run.shape.events));
+  summary.instances = run.instances;
+  summary.threads = thread_count(run);
+  const ChunkSizes sizes = chunk_sizes(run, summary.threads);
+  WorkQueue queue(run, sizes.instances, sizes.most_open);
+  queue.start_workers(summary.threads);
+  std::deque<Worker> workers;
+  for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, i);
+  run_threads(
+      queue, workers, [&] { queue.write_all(sink, summary); },
+      [&] {
+        if (!run.progress) return;
+        Progress progress = queue.progress();
+        progress.instances = run.instances;
+        progress.seconds = seconds();
+        run.progress(progress);
+      });
+  const Utilisation total = utilisation_of(workers);
   std::int64_t accounted = 0;
   for (const std::int64_t count : summary.by_status) accounted += count;
   // Instances that were never begun.

@@ -37,7 +37,8 @@ struct EnsembleRun {
   /// Sizes of the model, `shape_of(model)`, output times, and whether states at the end are asked for; the run adds
   /// what follows from `saved` and `options`.
   InstanceShape shape;
-  std::int64_t instances = 0;
+  std::int64_t first = 0;      ///< number of the first instance to do
+  std::int64_t instances = 0;  ///< to do
   FillInstance fill_instance;
   FillTimes fill_times;
   std::optional<InputPlan> plan;  ///< the same inputs and times, as a device computes them; none: it cannot

@@ -301,7 +301,6 @@ class Reader {
     if (const toml::node* node = table.get("atol")) read_atol(*node);
     if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);
     if (const toml::node* node = table.get("verify")) {
-      sweep_.verify_position = position_of(*node);
       sweep_.verify = number_where(
                           *node, "verify", [](double x) { return x >= 0.0 && x <= 1.0; },
                           "the share of the instances to verify, from 0 to 1")
@@ -379,7 +378,6 @@ class Reader {
   }
 
   void read_initial_conditions(const toml::node& node) {
-    sweep_.initial_conditions_position = position_of(node);
     const auto word = node.value_exact<std::string>();
     if (word == "steady_state" || word == "projected") {
       sweep_.options.initial_conditions = {*word};
@@ -779,18 +777,6 @@ std::string placed(const Sweep& sweep, const std::string& message) {
     if (about(key)) return at(position);
   }
   return about("model") ? at(sweep.model_position) : message;
-}
-
-std::vector<int> given_at_start(const Sweep& sweep, const ModelDescription& model) {
-  if (sweep.options.initial_conditions.empty()) return {};
-  try {
-    return given_at_start(model, sweep.options.initial_conditions);
-  } catch (const UsageError& error) {
-    Problems problems(sweep.path);
-    problems.add(sweep.initial_conditions_position, error.what());
-    problems.raise();
-    throw;
-  }
 }
 
 ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {

@@ -167,28 +167,19 @@ class Ensemble {
     };
     for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
     run.options = options;
-    Collector collector(result);
-    result.summary = run_ensemble(run, collector);
+    InMemoryResult memory;
+    result.summary = run_ensemble(run, memory);
+    const Chunk& all = memory.results();
+    result.outcomes = all.outcomes;
+    result.values = all.values;
+    for (std::int64_t i = 0; i < all.count; ++i) {
+      const auto log = all.event_log(i);
+      result.events.emplace_back(log.begin(), log.end());
+    }
     return result;
   }
 
  private:
-  class Collector : public ResultSink {
-   public:
-    explicit Collector(EnsembleResult& result) : result_(result) {}
-    void write(const Chunk& chunk) override {
-      result_.outcomes.insert(result_.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
-      result_.values.insert(result_.values.end(), chunk.values.begin(), chunk.values.end());
-      for (std::int64_t i = 0; i < chunk.count; ++i) {
-        const auto log = chunk.event_log(i);
-        result_.events.emplace_back(log.begin(), log.end());
-      }
-    }
-
-   private:
-    EnsembleResult& result_;
-  };
-
   static std::string in_words(double number) {
     char text[32];
     std::snprintf(text, sizeof text, "%.15g", number);
@@ -204,11 +195,12 @@ class Ensemble {
     }
     if (options.backend != "auto" && options.backend != "cpu") {
       throw UsageError("Ensemble: backend is '" + options.backend +
-                       "', but ensembles of a program run on the processor: needs 'auto' or 'cpu', or the command");
+                       "', but ensembles of a program run on the processor: needs 'auto' or 'cpu', or a manyfold::Job");
     }
     if (options.tier != "auto" && options.tier != "fused") {
-      throw UsageError("Ensemble: tier is '" + options.tier +
-                       "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or the command");
+      throw UsageError(
+          "Ensemble: tier is '" + options.tier +
+          "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or a manyfold::Job");
     }
     const auto check = [](const char* name, const std::string& choice, const std::vector<std::string>& names,
                           auto compiled, const char* type) {

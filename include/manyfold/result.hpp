@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <manyfold/columns.hpp>
@@ -37,6 +38,16 @@ struct Chunk : Columns<ColumnVector> {
         *this);
   }
 
+  /// Copies all of `part`, whose instances this chunk has too.
+  void put(const Chunk& part) {
+    for_each_column(
+        shape,
+        [at = part.first - first](const Column& column, const auto& from, auto& to) {
+          std::copy(from.begin(), from.end(), to.begin() + at * column.width);
+        },
+        part, *this);
+  }
+
   /// The columns of all instances, by their addresses.
   Columns<ColumnPointer> columns() {
     Columns<ColumnPointer> result{};
@@ -53,7 +64,7 @@ struct Chunk : Columns<ColumnVector> {
   }
 };
 
-/// Where chunks go. `write` is called in the order of the instances, from one thread at a time.
+/// Where chunks go. `write` is called from one thread at a time.
 class ResultSink {
  public:
   ResultSink() = default;
@@ -61,6 +72,31 @@ class ResultSink {
   ResultSink& operator=(const ResultSink&) = delete;
   virtual ~ResultSink() = default;
   virtual void write(const Chunk& chunk) = 0;
+  /// Whether chunks must come in the order of the instances; else they come as they finish, and a slow one delays no
+  /// other.
+  virtual bool in_order() const { return true; }
+};
+
+/// Keeps all results: one chunk, whatever the order in which its parts come.
+class InMemoryResult : public ResultSink {
+ public:
+  void write(const Chunk& chunk) override {
+    if (all_.count == 0) all_ = Chunk(chunk.shape, chunk.first, 0);
+    if (chunk.first < all_.first) {
+      Chunk longer(all_.shape, chunk.first, all_.first - chunk.first + all_.count);
+      longer.put(all_);
+      all_ = std::move(longer);
+    }
+    all_.resize(std::max(all_.count, chunk.first - all_.first + chunk.count));
+    all_.put(chunk);
+  }
+  bool in_order() const override { return false; }
+
+  /// All instances that were written, in their order; those between them that were not are missing.
+  const Chunk& results() const { return all_; }
+
+ private:
+  Chunk all_;
 };
 
 }  // namespace manyfold

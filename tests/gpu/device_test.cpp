@@ -344,16 +344,7 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
                                                12345},
                                               quantities);
 
-  class Inputs : public ResultSink {
-   public:
-    void write(const Chunk& chunk) override {
-      parameters.insert(parameters.end(), chunk.parameters.begin(), chunk.parameters.end());
-      initial.insert(initial.end(), chunk.initial.begin(), chunk.initial.end());
-      t_span.insert(t_span.end(), chunk.t_span.begin(), chunk.t_span.end());
-      times.insert(times.end(), chunk.times.begin(), chunk.times.end());
-    }
-    std::vector<double> parameters, initial, t_span, times;
-  } sampled;
+  InMemoryResult memory;
   EnsembleRun run;
   run.kernel = loaded.kernel;
   run.shape = shape_of(model);
@@ -369,7 +360,8 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
   demand.sampling = DeviceSampling{sampling_source(), *run.plan};
   const auto program = devices->load(device_source({"rectifier", "radau5", std::nullopt, ""}), demand);
   run.device = program.get();
-  run_ensemble(run, sampled);
+  run_ensemble(run, memory);
+  const Chunk& sampled = memory.results();
 
   const std::size_t np = model.parameters.size();
   const std::size_t n = model.variables.size();

@@ -39,25 +39,17 @@ struct Results {
   std::vector<double> first_event_times;          ///< [instances][events]
 };
 
-class Memory : public ResultSink {
- public:
-  void write(const Chunk& chunk) override {
-    EXPECT_EQ(chunk.first, std::ssize(results.outcomes)) << "chunks arrive in order";
-    results.outcomes.insert(results.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
-    results.values.insert(results.values.end(), chunk.values.begin(), chunk.values.end());
-    results.first_event_times.insert(results.first_event_times.end(), chunk.first_event_times.begin(),
-                                     chunk.first_event_times.end());
-    for (std::int64_t i = 0; i < chunk.count; ++i) {
-      const auto log = chunk.event_log(i);
-      results.events.emplace_back(log.begin(), log.end());
-      std::vector<double>& numbers = results.event_values.emplace_back();
-      const std::int64_t row = 2 * (chunk.shape.saved + chunk.shape.discrete);
-      const auto values = chunk.event_values.begin() + i * chunk.shape.event_capacity * row;
-      numbers.assign(values, values + std::ssize(log) * row);
-    }
+inline Results results_of(const Chunk& all) {
+  Results results{all.outcomes, all.values, {}, {}, all.first_event_times};
+  const std::int64_t row = 2 * (all.shape.saved + all.shape.discrete);
+  for (std::int64_t i = 0; i < all.count; ++i) {
+    const auto log = all.event_log(i);
+    results.events.emplace_back(log.begin(), log.end());
+    const auto values = all.event_values.begin() + i * all.shape.event_capacity * row;
+    results.event_values.emplace_back(values, values + std::ssize(log) * row);
   }
-  Results results;
-};
+  return results;
+}
 
 struct Ensemble {
   const LoadedKernel* loaded;
@@ -122,7 +114,7 @@ struct Ensemble {
   }
 
   Results solve(RunSummary* summary = nullptr) const {
-    Memory memory;
+    InMemoryResult memory;
     EnsembleRun run = request();
     std::unique_ptr<DeviceProgram> program;
     if (devices != nullptr) {
@@ -132,7 +124,7 @@ struct Ensemble {
     }
     const RunSummary result = run_ensemble(run, memory);
     if (summary != nullptr) *summary = result;
-    return memory.results;
+    return results_of(memory.results());
   }
 };
 

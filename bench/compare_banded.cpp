@@ -176,22 +176,10 @@ Result run_ida(std::vector<Instance> instances, double tolerance) {
   return result;
 }
 
-/// The end point of the first instance.
-class FirstEnd : public manyfold::ResultSink {
- public:
-  void write(const manyfold::Chunk& chunk) override {
-    if (values.empty()) values.assign(chunk.values.begin(), chunk.values.begin() + n);
-  }
-  std::vector<double> values;
-};
-
 Result run_manyfold(const manyfold::LoadedKernel& loaded, const std::vector<Instance>& instances, double tolerance) {
   manyfold::EnsembleRun run;
   run.kernel = loaded.kernel;
-  run.parameter_count = static_cast<int>(loaded.model.parameters.size());
-  run.variable_count = n;
-  run.event_count = static_cast<int>(loaded.model.events.size());
-  run.discrete_count = static_cast<int>(loaded.model.discrete.size());
+  run.shape = shape_of(loaded.model);
   run.instances = static_cast<std::int64_t>(instances.size());
   run.fill_instance = [&](std::int64_t i, double* p, double* initial, double* t_span) {
     const Instance& instance = instances[static_cast<std::size_t>(i)];
@@ -208,12 +196,13 @@ Result run_manyfold(const manyfold::LoadedKernel& loaded, const std::vector<Inst
   run.options.rtol = tolerance;
   run.options.atol.assign(n, tolerance);
   run.options.threads = 1;
-  FirstEnd sink;
+  manyfold::InMemoryResult sink;
   const double start = processor_seconds();
   const manyfold::RunSummary summary = run_ensemble(run, sink);
   Result result;
   result.seconds = processor_seconds() - start;
-  result.nominal = sink.values;
+  const std::vector<double>& values = sink.results().values;
+  result.nominal.assign(values.begin(), values.begin() + n);
   result.steps = static_cast<double>(summary.totals.steps) / static_cast<double>(instances.size());
   return result;
 }

@@ -135,8 +135,7 @@ int compare(double scale, int rounds, const std::string& only, const std::string
       const LoadedKernel loaded = load_kernel(request);
       EnsembleRun run;
       run.kernel = loaded.kernel;
-      run.parameter_count = static_cast<int>(loaded.model.parameters.size());
-      run.variable_count = static_cast<int>(loaded.model.variables.size());
+      run.shape = shape_of(loaded.model);
       run.instances =
           std::max<std::int64_t>(1, static_cast<std::int64_t>(scale * static_cast<double>(problem.instances)));
       const EnsembleInputs inputs = perturbed(loaded.model, problem.t_end, run.instances);
@@ -146,7 +145,7 @@ int compare(double scale, int rounds, const std::string& only, const std::string
       run.saved = {0};
       run.options.rtol = problem.rtol;
       run.options.atol.assign(loaded.model.variables.size(), problem.atol);
-      DeviceDemand demand{run.instances, 1, 1, false, 0.0};
+      DeviceDemand demand{run.instances, run.instance_shape()};
       demand.sampling = DeviceSampling{sampling_source(), *run.plan};
       const auto program = backend->load(device_source(request), demand);
       EnsembleRun on_device = run;

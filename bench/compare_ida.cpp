@@ -109,17 +109,10 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
             }
             const auto n = static_cast<std::size_t>(problem.ida->variables);
             const auto np = static_cast<std::size_t>(problem.ida->parameters);
-            class Sink : public ResultSink {
-             public:
-              void write(const Chunk& chunk) override {
-                values.insert(values.end(), chunk.values.begin(), chunk.values.end());
-              }
-              std::vector<double> values;
-            } sink;
+            InMemoryResult sink;
             EnsembleRun run;
             run.kernel = kernels[key].kernel;
-            run.parameter_count = problem.ida->parameters;
-            run.variable_count = problem.ida->variables;
+            run.shape = shape_of(kernels[key].model);
             run.instances = static_cast<std::int64_t>(problem.instances());
             run.fill_instance = [&](std::int64_t i, double* p, double* y, double* t_span) {
               std::copy_n(problem.parameters.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * np),
@@ -129,12 +122,12 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
               t_span[1] = problem.ida->t_end;
             };
             run.fill_times = [](double, double end, double* times) { times[0] = end; };
-            for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+            for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
             run.options.rtol = rtol;
             run.options.atol = tolerances(problem, rtol);
             run.options.threads = threads;
             const RunSummary summary = run_ensemble(run, sink);
-            return Run{std::move(sink.values),
+            return Run{sink.results().values,
                        summary.wall_seconds,
                        static_cast<double>(summary.totals.steps),
                        static_cast<double>(summary.totals.residuals),

@@ -32,10 +32,7 @@ struct Measurement {
 Measurement run_once(const LoadedKernel& loaded, std::int64_t instances, int threads, double (*limit)(double)) {
   EnsembleRun run;
   run.kernel = loaded.kernel;
-  run.parameter_count = static_cast<int>(loaded.model.parameters.size());
-  run.variable_count = 5;
-  run.event_count = static_cast<int>(loaded.model.events.size());
-  run.discrete_count = static_cast<int>(loaded.model.discrete.size());
+  run.shape = shape_of(loaded.model);
   run.instances = instances;
   run.fill_instance = [&](std::int64_t i, double* p, double* y, double* t_span) {
     // The golden ratio's multiples fill an interval evenly.
@@ -44,7 +41,7 @@ Measurement run_once(const LoadedKernel& loaded, std::int64_t instances, int thr
     p[0] = loaded.model.parameters[0].value;
     p[1] = 1.0;
     p[2] = 0.5 + part;
-    if (run.parameter_count > 3) p[3] = limit(std::fmod(7.0 * part, 1.0));
+    if (run.shape.parameters > 3) p[3] = limit(std::fmod(7.0 * part, 1.0));
     std::fill_n(y, 5, std::nan(""));
     t_span[0] = 0.0;
     t_span[1] = 100.0;

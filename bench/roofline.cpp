@@ -34,19 +34,13 @@ struct Gpu {
 };
 constexpr Gpu gpus[] = {{"H200", 34e12, 4.8e12}, {"A100", 9.7e12, 2.0e12}, {"RTX 4090", 1.29e12, 1.0e12}};
 
-class NoSink : public ResultSink {
- public:
-  void write(const Chunk&) override {}
-};
-
 template <Model Equations, template <class, class> class Method>
 void report(double rtol) {
   ModelDescription model;
   describe_model<Equations>(model);
   EnsembleRun run;
   run.kernel = &kernel<Equations, Method, KernelSpec<>{}, Counted>();
-  run.parameter_count = static_cast<int>(model.parameters.size());
-  run.variable_count = static_cast<int>(model.variables.size());
+  run.shape = shape_of(model);
   run.instances = 1;
   run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
     for (std::size_t i = 0; i < model.parameters.size(); ++i) p[i] = model.parameters[i].value;
@@ -55,19 +49,19 @@ void report(double rtol) {
     t_span[1] = model.t_end;
   };
   run.fill_times = [](double, double end, double* times) { times[0] = end; };
-  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+  for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
   run.options.rtol = rtol;
   run.options.atol.assign(model.variables.size(), rtol * 1e-3);
   run.options.threads = 1;
   counted = {};
-  NoSink sink;
+  InMemoryResult sink;
   const RunSummary summary = run_ensemble(run, sink);
   const auto attempts =
       static_cast<double>(summary.totals.steps + summary.totals.rejected + summary.totals.newton_failures);
   const double flops = counted.additions + counted.multiplications + per_division * counted.divisions +
                        per_root * counted.roots + per_power * counted.powers + per_function * counted.functions;
   // What enters and leaves the device per instance, and the initial point between the two kernels, written and read.
-  const double numbers = run.parameter_count + 2.0 * run.variable_count + 2.0 + 1.0;
+  const double numbers = run.shape.parameters + 2.0 * run.shape.variables + 2.0 + 1.0;
   const double bytes = 8.0 * numbers + sizeof(InstanceOutcome) +
                        2.0 * sizeof(typename Integrator<Method<System<Equations>, double>>::Initial);
   std::string line =

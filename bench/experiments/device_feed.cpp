@@ -42,8 +42,7 @@ double instances_per_second(bool sampled) {
   const auto inputs = EnsembleInputs::sampled(model, {"monte_carlo", instances, 1}, quantities);
   EnsembleRun run;
   run.kernel = &kernel<Robertson, Radau5, KernelSpec<>{}, double>();
-  run.parameter_count = 3;
-  run.variable_count = 3;
+  run.shape = shape_of(model);
   run.instances = instances;
   run.fill_instance = [&](std::int64_t i, double* p, double* y, double* t_span) { inputs.fill(i, p, y, t_span); };
   run.fill_times = [](double, double end, double* times) { times[0] = end; };

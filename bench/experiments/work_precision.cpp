@@ -49,16 +49,6 @@ struct Point {
   Counters counters;
 };
 
-class KeepValues : public ResultSink {
- public:
-  void write(const Chunk& chunk) override {
-    values = chunk.values;
-    outcome = chunk.outcomes[0];
-  }
-  std::vector<double> values;
-  InstanceOutcome outcome;
-};
-
 /// The reference solution of a problem.
 struct Reference {
   explicit Reference(const std::string& model) {
@@ -79,10 +69,7 @@ EnsembleRun prepare(const ModelDescription& model, const Kernel& kernel, const R
                     std::int64_t instances) {
   EnsembleRun run;
   run.kernel = &kernel;
-  run.parameter_count = static_cast<int>(model.parameters.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.shape = shape_of(model);
   run.instances = instances;
   run.fill_instance = [&](std::int64_t instance, double* p, double* y, double* t_span) {
     for (std::size_t i = 0; i < model.parameters.size(); ++i) {
@@ -94,9 +81,9 @@ EnsembleRun prepare(const ModelDescription& model, const Kernel& kernel, const R
     t_span[0] = model.t_begin;
     t_span[1] = reference.t_end;
   };
-  run.time_count = 1;
+  run.shape.times = 1;
   run.fill_times = [](double, double end, double* times) { times[0] = end; };
-  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+  for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
   run.options.rtol = rtol;
   run.options.max_steps = 100'000;
   run.options.threads = 1;
@@ -111,16 +98,16 @@ std::optional<Point> integrate(double rtol) {
   const Reference reference(model.name);
   const EnsembleRun run = prepare(model, kernel<Equations, Method, KernelSpec<>{}, Counted>(), reference, rtol, 1);
   counted = {};
-  KeepValues sink;
+  InMemoryResult sink;
   run_ensemble(run, sink);
-  if (sink.outcome.status != Status::success) return std::nullopt;
+  if (sink.results().outcomes[0].status != Status::success) return std::nullopt;
   Point point{rtol, 0.0,
               counted.additions + counted.multiplications + per_division * counted.divisions +
                   per_root * counted.roots + per_power * counted.powers + per_function * counted.functions,
-              sink.outcome.counters};
+              sink.results().outcomes[0].counters};
   for (std::size_t i = 0; i < reference.values.size(); ++i) {
     const double size = reference.scale[i] + std::abs(reference.values[i]);
-    point.error = std::max(point.error, std::abs(sink.values[i] - reference.values[i]) / size);
+    point.error = std::max(point.error, std::abs(sink.results().values[i] - reference.values[i]) / size);
   }
   return point;
 }
@@ -163,7 +150,7 @@ double time_of(const std::string& model, const std::string& method, double rtol)
   double least = std::numeric_limits<double>::infinity();
   const double start = processor_seconds();
   for (int round = 0; round < 3 || processor_seconds() - start < 0.1; ++round) {
-    KeepValues sink;
+    InMemoryResult sink;
     const double begin = processor_seconds();
     run_ensemble(run, sink);
     least = std::min(least, processor_seconds() - begin);

@@ -7,6 +7,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/compiler/kernel_cache.hpp"
+#include "host/compiler/toolchain.hpp"
 
 namespace manyfold::cli {
 namespace {

@@ -1,6 +1,7 @@
 // `check`: what is wrong with a model, without integrating.
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
+#include "host/compiler/kernel_library.hpp"
 #include "host/io/result_names.hpp"
 
 namespace manyfold::cli {

@@ -8,6 +8,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/compiler/kernel_library.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -94,13 +95,6 @@ Json model_json(const ModelDescription& model) {
   return result;
 }
 
-ModelDescription describe_any(const std::string& name) {
-  const auto& models = builtin_models();
-  const auto found = std::find_if(models.begin(), models.end(), [&](const auto& model) { return model.name == name; });
-  if (found != models.end()) return *found;
-  return load_kernel({name, "auto", std::nullopt, ""}, announce).model;
-}
-
 }  // namespace
 
 int list(bool json) {
@@ -124,7 +118,9 @@ int list(bool json) {
 }
 
 int describe(const std::string& name, bool json) {
-  const ModelDescription model = describe_any(name);
+  KernelRequest request;
+  request.model = name;
+  const ModelDescription model = manyfold::describe(request, announce);
   if (json) {
     print(model_json(model));
     return all_succeeded;

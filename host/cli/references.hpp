@@ -2,23 +2,17 @@
 // The solutions that `verify` and `run --verify` compare with.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 
 #include "host/cli/common.hpp"
 #include "host/cli/progress.hpp"
+#include "host/compiler/catalog.hpp"
 #include "host/engine/verification.hpp"
+#include "host/run/job.hpp"
 
 namespace manyfold::cli {
-
-/// Keeps all solutions.
-class SolutionSink : public ResultSink {
- public:
-  void write(const Chunk& chunk) override {
-    for (std::int64_t i = 0; i < chunk.count; ++i) solutions.add(chunk, i);
-  }
-  Solutions solutions;
-};
 
 /// References are tighter by this, but not tighter than `least_rtol_of_references`, where rounding errors are as large.
 inline constexpr double tightening = 1e-3;
@@ -33,73 +27,51 @@ inline double reference_rtol(double rtol) {
   return std::min(0.1 * rtol, std::max(tightening * rtol, least_rtol_of_references));
 }
 
-/// Integrates what is to be verified again. `request`: of the solutions; `run`: their instances, times, variables and
-/// options.
+/// Integrates what is to be verified again.
 class References {
  public:
-  References(const KernelRequest& request, const ModelDescription& model, const std::string& method, double rtol)
-      : methods_(reference_methods(model, method)), rtol_(reference_rtol(rtol)) {
-    for (std::size_t k = 0; k < 2; ++k) {
-      KernelRequest other = request;
-      other.method = methods_[k];
-      other.rtol = rtol_;
-      other.precision = "float64";
+  /// `asked`: the job, and its tolerances for the references to go by.
+  explicit References(const PreparedJob& asked, const SolverOptions& options)
+      : methods_(reference_methods(asked.model(), asked.method())),
+        rtol_(reference_rtol(options.rtol)),
+        asked_(options) {
+    for (const std::string& method : methods_) {
+      Job job = asked.job();
+      job.options.method = method;
+      job.options.rtol = rtol_;
+      job.options.precision = "float64";
       // A model's own Jacobian may be what is wrong.
-      other.jacobian = "dual_numbers";
-      other.jacobian_reuse = "automatic";
-      other.error_test = "all";
-      kernels_[k] = load_kernel(other, announce);
+      job.options.jacobian = "dual_numbers";
+      job.options.jacobian_reuse = "automatic";
+      job.options.error_test = "all";
+      job.options.backend = "cpu";
+      job.options.tier = "auto";
+      job.options.first_step = 0.0;
+      job.device = nullptr;
+      job.plan.reset();
+      jobs_.emplace_back(std::move(job));
     }
   }
 
   const std::array<std::string, 2>& methods() const { return methods_; }
   double rtol() const { return rtol_; }
 
-  /// `asked`: the solutions, for the sizes of the variables `run.saved`. An instance in which a reference fails is
-  /// tried again at looser tolerances. Where the run is stopped the solutions are not complete.
-  std::array<Solutions, 2> integrate(EnsembleRun run, const Solutions& asked) const {
-    SolverOptions& options = run.options;
-    options.precision = "float64";
-    options.first_step = 0.0;
+  /// The instances `which`, whose solutions are `asked`: the sizes of the variables are theirs. An instance in which a
+  /// reference fails is tried again at looser tolerances. Where the run is stopped the solutions are not complete.
+  std::array<Solutions, 2> integrate(const std::vector<std::int64_t>& which, const Solutions& asked) {
     // A reference that takes more is stuck.
-    options.max_steps = 20'000;
+    std::int64_t max_steps = 20'000;
     for (const InstanceOutcome& outcome : asked.outcomes) {
-      options.max_steps = std::max(options.max_steps, 20'000 + 50 * outcome.counters.steps);
+      max_steps = std::max(max_steps, 20'000 + 50 * outcome.counters.steps);
     }
-    run.device = nullptr;
-    run.plan.reset();
     double span = std::numeric_limits<double>::infinity();
     for (const auto& ends : asked.t_span) span = std::min(span, std::abs(ends[1] - ends[0]));
-    const double max_step = options.max_step;
-    const double rtol = options.rtol;
-    const std::vector<double> atol = options.atol;
     std::array<Solutions, 2> solutions;
     for (std::size_t k = 0; k < 2; ++k) {
-      run.kernel = kernels_[k].kernel;
-      options.max_step = std::min(max_step, span / least_steps_of_references[k]);
-      std::vector<std::int64_t> left(static_cast<std::size_t>(run.instances));
-      std::iota(left.begin(), left.end(), 0);
-      for (double tolerance = rtol_; !left.empty() && tolerance <= loosest * rtol; tolerance *= 10.0) {
-        announce(fmt::format("reference {} of 2: {} instances with {} at rtol {:.3g} ...", k + 1, left.size(),
-                             methods_[k], tolerance));
-        options.rtol = tolerance;
-        options.atol = atol;
-        tighten(options.atol, tolerance / rtol, run.saved, asked);
-        Solutions found = integrate_some(run, left);
-        if (run.stop != nullptr && *run.stop) return solutions;
-        if (std::ssize(left) == run.instances) {
-          solutions[k] = std::move(found);
-        } else {
-          for (std::size_t i = 0; i < left.size(); ++i) {
-            if (succeeded(found.outcomes[i].status)) solutions[k].replace(static_cast<std::size_t>(left[i]), found, i);
-          }
-        }
-        left.clear();
-        for (std::size_t i = 0; i < solutions[k].outcomes.size(); ++i) {
-          const bool failed = !succeeded(solutions[k].outcomes[i].status);
-          if (failed && succeeded(asked.outcomes[i].status)) left.push_back(static_cast<std::int64_t>(i));
-        }
-      }
+      SolverOptions& options = jobs_[k].job().options;
+      options.max_steps = max_steps;
+      options.max_step = std::min(asked_.max_step, span / least_steps_of_references[k]);
+      if (!integrate_with(k, which, asked, solutions[k])) break;
     }
     return solutions;
   }
@@ -118,23 +90,55 @@ class References {
     }
   }
 
-  /// The instances `which` of `run`, in their order.
-  static Solutions integrate_some(const EnsembleRun& run, const std::vector<std::int64_t>& which) {
+  /// False: the run was stopped.
+  bool integrate_with(std::size_t k, const std::vector<std::int64_t>& which, const Solutions& asked,
+                      Solutions& solutions) {
+    SolverOptions& options = jobs_[k].job().options;
+    std::vector<std::int64_t> left(which.size());
+    std::iota(left.begin(), left.end(), 0);
+    for (double tolerance = rtol_; !left.empty() && tolerance <= loosest * asked_.rtol; tolerance *= 10.0) {
+      announce(fmt::format("reference {} of 2: {} instances with {} at rtol {:.3g} ...", k + 1, left.size(),
+                           methods_[k], tolerance));
+      options.rtol = tolerance;
+      options.atol = asked_.atol;
+      tighten(options.atol, tolerance / asked_.rtol, jobs_[k].job().saved, asked);
+      Solutions found = integrate_some(jobs_[k].job(), which, left);
+      const std::atomic<bool>* stop = jobs_[k].job().stop;
+      if (stop != nullptr && *stop) return false;
+      if (left.size() == which.size()) {
+        solutions = std::move(found);
+      } else {
+        for (std::size_t i = 0; i < left.size(); ++i) {
+          if (succeeded(found.outcomes[i].status)) solutions.replace(static_cast<std::size_t>(left[i]), found, i);
+        }
+      }
+      left.clear();
+      for (std::size_t i = 0; i < solutions.outcomes.size(); ++i) {
+        const bool failed = !succeeded(solutions.outcomes[i].status);
+        if (failed && succeeded(asked.outcomes[i].status)) left.push_back(static_cast<std::int64_t>(i));
+      }
+    }
+    return true;
+  }
+
+  /// The instances which[k] for all k of `places`.
+  static Solutions integrate_some(const EnsembleRun& run, const std::vector<std::int64_t>& which,
+                                  const std::vector<std::int64_t>& places) {
+    std::vector<std::int64_t> numbers;
+    for (const std::int64_t place : places) numbers.push_back(which[static_cast<std::size_t>(place)]);
     EnsembleRun part = run;
-    part.instances = std::ssize(which);
-    part.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
-      run.fill_instance(which[static_cast<std::size_t>(instance)], parameters, initial, t_span);
-    };
+    choose_instances(part, std::move(numbers));
     ProgressBar bar;
     part.progress = [&](const Progress& progress) { bar.show(progress); };
     SolutionSink sink;
     run_ensemble(part, sink);
-    return std::move(sink.solutions);
+    return sink.solutions();
   }
 
   std::array<std::string, 2> methods_;
   double rtol_;
-  std::array<LoadedKernel, 2> kernels_;
+  SolverOptions asked_;
+  std::vector<PreparedJob> jobs_;  ///< one per method
 };
 
 /// The settings of a comparison of the variables `saved`. `options`: as asked.

@@ -10,6 +10,7 @@
 #include "host/compiler/catalog.hpp"
 #include "host/io/result_file.hpp"
 #include "host/io/sweep_file.hpp"
+#include "host/run/job.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -22,8 +23,9 @@ void request_stop(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-void print_summary(const RunSummary& summary, const std::vector<EventDescription>& events, const ChosenBackend& backend,
-                   const ChosenTier& tier, const std::string& shape, const std::string& output) {
+void print_summary(const RunSummary& summary, const PreparedJob& job, const std::string& output) {
+  const std::vector<EventDescription>& events = job.model().events;
+  const Placement& placement = job.placement();
   const auto total = static_cast<double>(summary.instances);
   std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
                            summary.wall_seconds, total / summary.wall_seconds, summary.threads);
@@ -49,15 +51,17 @@ void print_summary(const RunSummary& summary, const std::vector<EventDescription
   const auto because = [](const std::string& reason) {
     return reason.empty() ? "" : fmt::format(" (auto: {})", reason);
   };
-  std::cout << fmt::format(
-      "backend: {}{}{}\n", backend.name, because(backend.reason),
-      shape.empty() ? "" : fmt::format(", tier {}{}, {}", tier_name(tier.tier), because(tier.reason), shape));
+  std::cout << fmt::format("backend: {}{}{}\n", placement.backend, because(placement.backend_reason),
+                           placement.device_shape.empty()
+                               ? ""
+                               : fmt::format(", tier {}{}, {}", tier_name(placement.tier),
+                                             because(placement.tier_reason), placement.device_shape));
   std::cout << fmt::format("result: {}\n", output);
 }
 
-nlohmann::ordered_json summary_json(const RunSummary& summary, const ModelDescription& model, const std::string& method,
-                                    const ChosenBackend& backend, const ChosenTier& tier, const std::string& shape,
-                                    const std::string& output) {
+nlohmann::ordered_json summary_json(const RunSummary& summary, const PreparedJob& job, const std::string& output) {
+  const ModelDescription& model = job.model();
+  const Placement& placement = job.placement();
   nlohmann::ordered_json by_status = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
     if (summary.by_status[i] > 0) by_status[std::string(status_names[i])] = summary.by_status[i];
@@ -78,41 +82,18 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const ModelDescri
           {"lane_utilisation", summary.lane_utilisation},
           {"newton_utilisation", summary.newton_utilisation},
           {"threads", summary.threads},
-          {"backend", backend.name},
-          {"backend_reason", backend.reason},
-          {"tier", tier_name(tier.tier)},
-          {"tier_reason", tier.reason},
-          {"device_shape", shape},
-          {"method", method},
+          {"backend", placement.backend},
+          {"backend_reason", placement.backend_reason},
+          {"tier", tier_name(placement.tier)},
+          {"tier_reason", placement.tier_reason},
+          {"device_shape", placement.device_shape},
+          {"method", job.method()},
           {"output", output},
           {"steps_total", summary.totals.steps},
           {"stats", counters_json(summary.totals)},
           {"events", events},
           {"interrupted", summary.interrupted}};
 }
-
-/// Writes chunks, and keeps the solutions of some instances.
-class SampledSink : public ResultSink {
- public:
-  /// `instances`: ascending.
-  SampledSink(ResultSink& next, const std::vector<std::int64_t>& instances)
-      : next_(next), wanted_(instances.begin()), end_(instances.end()) {}
-
-  void write(const Chunk& chunk) override {
-    next_.write(chunk);
-    for (; wanted_ != end_ && *wanted_ < chunk.first + chunk.count; ++wanted_) {
-      sample_.add(chunk, *wanted_ - chunk.first);
-    }
-  }
-
-  const Solutions& sample() const { return sample_; }
-
- private:
-  ResultSink& next_;
-  std::vector<std::int64_t>::const_iterator wanted_;
-  std::vector<std::int64_t>::const_iterator end_;
-  Solutions sample_;
-};
 
 /// `bytes`: at most, of what is written at `path`.
 void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
@@ -127,52 +108,52 @@ void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
 /// Three solutions of a sample are kept in memory: 3 GiB.
 constexpr double most_numbers_to_verify = 134'217'728.0;
 
-}  // namespace
-
-int run(const RunArguments& arguments) {
+/// The sweep with what the command line says in its place.
+Sweep read_sweep(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
-  if (arguments.backend) sweep.options.backend = *arguments.backend;
+  if (arguments.backend) {
+    sweep.options.backend = *arguments.backend;
+    sweep.solver_positions.erase("backend");
+  }
   if (arguments.threads) sweep.options.threads = *arguments.threads;
-  const double share = arguments.verify.value_or(sweep.verify);
-  if (!(share >= 0.0 && share <= 1.0)) {
-    throw UsageError(fmt::format("--verify {}: needs the share of the instances to verify, from 0 to 1", share));
+  sweep.verify = arguments.verify.value_or(sweep.verify);
+  if (!(sweep.verify >= 0.0 && sweep.verify <= 1.0)) {
+    throw UsageError(fmt::format("--verify {}: needs the share of the instances to verify, from 0 to 1", sweep.verify));
   }
-  // Before anything takes time.
-  OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
-                    {sweep.path, sweep.table, sweep.model});
-  const std::string output_name = output.path().string();
-  KernelRequest request;
-  request.model = sweep.model;
-  request.method = sweep.options.method;
-  request.precision = sweep.options.precision;
-  request.rtol = sweep.options.rtol;
-  request.projection = sweep.options.projection;
-  request.jacobian = sweep.options.jacobian;
-  request.jacobian_reuse = sweep.options.jacobian_reuse;
-  request.error_test = sweep.options.error_test;
-  if (arguments.backend) sweep.solver_positions.erase("backend");
-  const auto in_file = [&](auto&& work) {
-    try {
-      return work();
-    } catch (const UsageError& error) {
-      throw UsageError(placed(sweep, error.what()));
-    }
-  };
-  LoadedKernel loaded = in_file([&] {
-    return load_as_asked(
-        request, [&](const std::string& name) { return constant_integer_parameter(sweep, name); },
-        [&](const ModelDescription& model) { return given_at_start(sweep, model); });
+  return sweep;
+}
+
+/// What `work` returns; messages about the model and the settings get their places in the sweep file.
+template <class Work>
+auto in_file(const Sweep& sweep, const Work& work) {
+  try {
+    return work();
+  } catch (const UsageError& error) {
+    throw UsageError(placed(sweep, error.what()));
+  }
+}
+
+/// The sweep as a job, and `resolved` for what its result file needs.
+PreparedJob prepare(const Sweep& sweep, std::optional<ResolvedSweep>& resolved) {
+  Job job;
+  job.announce = announce;
+  job.model = sweep.model;
+  job.options = sweep.options;
+  const ModelDescription model = in_file(sweep, [&] {
+    choose_structural_value(job, [&](const std::string& name) { return constant_integer_parameter(sweep, name); });
+    return describe(job);
   });
-  const ResolvedSweep resolved = resolve(sweep, loaded.model);
-  const ChosenBackend backend = in_file([&] { return choose_backend(sweep.options, resolved.inputs.instances()); });
-  const ChosenTier tier = in_file([&] { return choose_tier(sweep.options, request.method, backend, loaded); });
-  if (tier.tier == Tier::lockstep && request.method == "auto") {
-    request.method = "radau5";
-    loaded = load_kernel(request, announce);
-  }
+  resolved = resolve(sweep, model);
+  job.options = resolved->options;
+  set_inputs(job, resolved->inputs, resolved->times);
+  job.saved = resolved->saved;
+  return in_file(sweep, [&] { return PreparedJob(std::move(job)); });
+}
+
+ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolved, const PreparedJob& prepared) {
   ResultFileSettings settings;
-  settings.model = loaded.model;
-  settings.instances = resolved.inputs.instances();
+  settings.model = prepared.model();
+  settings.instances = prepared.job().instances;
   settings.saved = resolved.saved;
   settings.times = resolved.times;
   settings.t_span = resolved.t_span;
@@ -182,96 +163,89 @@ int run(const RunArguments& arguments) {
   settings.trajectories = resolved.trajectories;
   settings.statistics = resolved.statistics;
   settings.options = resolved.options;
-  settings.options.method = loaded.kernel->method;
+  settings.options.method = prepared.method();
   settings.sweep_file = sweep.text;
   settings.seed = sweep.sampling.seed;
   settings.sampler = sweep.sampling.sampler;
   settings.version = build::version;
-  settings.backend = backend.name;
-  settings.tier = tier_name(tier.tier);
-  settings.history = arguments.command_line;
-  const std::vector<std::int64_t> verified = instances_to_verify(settings.instances, share, sweep.sampling.seed);
-  std::optional<References> references;
-  if (!verified.empty()) {
-    const auto numbers =
-        static_cast<double>(verified.size()) * settings.times.count() * static_cast<double>(settings.saved.size());
-    if (numbers > most_numbers_to_verify) {
-      throw UsageError(
-          fmt::format("verify is {}: {} instances with {} numbers each are more than fit the memory that "
-                      "is meant for them: take a smaller share",
-                      share, verified.size(), numbers / static_cast<double>(verified.size())));
-    }
-    references.emplace(request, loaded.model, loaded.kernel->method, sweep.options.rtol);
-    settings.verification = VerificationPlan{verified, references->methods(), references->rtol(), share};
+  settings.backend = prepared.placement().backend;
+  settings.tier = tier_name(prepared.placement().tier);
+  return settings;
+}
+
+/// The references for a share of the instances, which go into `settings`; none for an empty share.
+std::optional<References> prepare_references(const Sweep& sweep, const PreparedJob& prepared,
+                                             ResultFileSettings& settings) {
+  const std::vector<std::int64_t> which = instances_to_verify(settings.instances, sweep.verify, sweep.sampling.seed);
+  if (which.empty()) return std::nullopt;
+  const double numbers = static_cast<double>(settings.times.count()) * static_cast<double>(settings.saved.size());
+  if (static_cast<double>(which.size()) * numbers > most_numbers_to_verify) {
+    throw UsageError(
+        fmt::format("verify is {}: {} instances with {} numbers each are more than fit the memory that "
+                    "is meant for them: take a smaller share",
+                    sweep.verify, which.size(), numbers));
   }
+  References references(prepared, prepared.job().options);
+  settings.verification = VerificationPlan{which, references.methods(), references.rtol(), sweep.verify};
+  return references;
+}
+
+/// What was run and verified, for the user.
+void print_result(const RunSummary& summary, const PreparedJob& prepared, const std::optional<VerificationPlan>& plan,
+                  const std::optional<Verification>& verification, const std::string& output, bool json) {
+  const Job& job = prepared.job();
+  if (json) {
+    auto result = summary_json(summary, prepared, output);
+    if (verification) {
+      result["verification"] =
+          verification_json(*verification, prepared.model(), job.saved, plan->instances, job.options.rtol);
+    }
+    return print(result);
+  }
+  print_summary(summary, prepared, output);
+  if (!verification) return;
+  std::cout << fmt::format("\n{} instances verified with {} and {} at rtol {:.3g}\n", plan->instances.size(),
+                           plan->references[0], plan->references[1], plan->rtol);
+  print_verification(*verification, prepared.model(), job.saved, plan->instances, job.options.rtol);
+}
+
+}  // namespace
+
+int run(const RunArguments& arguments) {
+  const Sweep sweep = read_sweep(arguments);
+  // Before anything takes time.
+  OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
+                    {sweep.path, sweep.table, sweep.model});
+  const std::string output_name = output.path().string();
+  std::optional<ResolvedSweep> resolved;
+  PreparedJob prepared = prepare(sweep, resolved);
+  if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
+  prepared.job().stop = &stop_requested;
+  ResultFileSettings settings = file_settings(sweep, *resolved, prepared);
+  settings.history = arguments.command_line;
+  std::optional<References> references = prepare_references(sweep, prepared, settings);
+  const std::optional<VerificationPlan> plan = settings.verification;
   warn_of_size(largest_size(settings), output.path());
-  ResultFile file(settings, std::move(output));
+  ResultFile file(std::move(settings), std::move(output));
 
   ProgressBar bar;
-  EnsembleRun ensemble;
-  ensemble.kernel = loaded.kernel;
-  ensemble.parameter_count = static_cast<int>(loaded.model.parameters.size());
-  ensemble.variable_count = static_cast<int>(loaded.model.variables.size());
-  ensemble.given_derivatives = static_cast<int>(loaded.model.given_derivatives.size());
-  ensemble.event_count = static_cast<int>(loaded.model.events.size());
-  ensemble.discrete_count = static_cast<int>(loaded.model.discrete.size());
-  ensemble.instances = resolved.inputs.instances();
-  ensemble.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
-    resolved.inputs.fill(instance, parameters, initial, t_span);
-  };
-  ensemble.time_count = resolved.times.count();
-  ensemble.fill_times = [&](double t_begin, double t_end, double* times) {
-    resolved.times.fill(t_begin, t_end, times);
-  };
-  ensemble.plan = resolved.inputs.plan();
-  if (ensemble.plan) {
-    ensemble.plan->times = resolved.times.absolute() ? resolved.times.absolute_times().data() : nullptr;
-    ensemble.plan->time_count = resolved.times.count();
-  }
-  ensemble.saved = resolved.saved;
-  ensemble.options = resolved.options;
-  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, tier.tier, request, ensemble);
-  ensemble.device = device.get();
-  const std::string shape = device ? device->shape() : "";
-  ensemble.stop = &stop_requested;
-  ensemble.progress = [&](const Progress& progress) { bar.show(progress); };
-
+  prepared.job().progress = [&](const Progress& progress) { bar.show(progress); };
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  SampledSink sink(file, verified);
-  const RunSummary summary = run_ensemble(ensemble, sink);
+  SolutionSink sink(plan ? plan->instances : std::vector<std::int64_t>(), file);
+  const RunSummary summary = prepared.run(sink);
   bar.clear();
   std::optional<Verification> verification;
   if (references && !summary.interrupted) {
-    EnsembleRun again = ensemble;
-    again.instances = std::ssize(verified);
-    again.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
-      resolved.inputs.fill(verified[static_cast<std::size_t>(instance)], parameters, initial, t_span);
-    };
-    const std::array<Solutions, 2> found = references->integrate(again, sink.sample());
+    const std::array<Solutions, 2> found = references->integrate(plan->instances, sink.solutions());
     if (!stop_requested) {
-      verification = verify(verification_settings(loaded.model, resolved.saved, resolved.options), sink.sample(),
-                            {&found[0], &found[1]});
+      verification = verify(verification_settings(prepared.model(), resolved->saved, resolved->options),
+                            sink.solutions(), {&found[0], &found[1]});
       file.write_verification(*verification);
     }
   }
   file.finish(summary.interrupted);
-
-  if (arguments.json) {
-    auto result = summary_json(summary, loaded.model, loaded.kernel->method, backend, tier, shape, output_name);
-    if (verification) {
-      result["verification"] =
-          verification_json(*verification, loaded.model, resolved.saved, verified, resolved.options.rtol);
-    }
-    print(result);
-  } else {
-    print_summary(summary, loaded.model.events, backend, tier, shape, output_name);
-    if (verification) {
-      std::cout << fmt::format("\n{} instances verified with {} and {} at rtol {:.3g}\n", verified.size(),
-                               references->methods()[0], references->methods()[1], references->rtol());
-      print_verification(*verification, loaded.model, resolved.saved, verified, resolved.options.rtol);
-    }
-  }
+  print_result(summary, prepared, plan, verification, output_name, arguments.json);
   if (summary.interrupted || stop_requested) return interrupted;
   if (verification && verification->verdict != Verdict::verified) return some_failed;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

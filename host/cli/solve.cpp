@@ -4,12 +4,14 @@
 #include <fstream>
 #include <limits>
 
+#include <manyfold/error.hpp>
+#include <manyfold/tolerances.hpp>
+
 #include "host/cli/arguments.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
-#include "host/engine/ensemble_run.hpp"
-#include "host/io/initial_conditions.hpp"
 #include "host/io/output_times.hpp"
+#include "host/run/job.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -31,22 +33,8 @@ OutputTimes output_times(const SolveArguments& arguments) {
   return OutputTimes::list(times);
 }
 
-/// Keeps the single instance's results.
-class Memory : public ResultSink {
- public:
-  void write(const Chunk& written) override { chunk = written; }
-  Chunk chunk;
-};
-
-}  // namespace
-
-int solve(const SolveArguments& arguments) {
-  SolverOptions options;
-  options.backend = arguments.backend;
-  options.precision = arguments.precision;
-  options.projection = arguments.projection;
-  options.threads = 1;
-  options.rtol = arguments.rtol;
+/// What the command line asks for. Throws UsageError for what is out of range whatever the model.
+Job job_of(const SolveArguments& arguments) {
   if (const std::string problem = rtol_problem(arguments.rtol, arguments.precision); !problem.empty()) {
     throw UsageError("--rtol " + problem);
   }
@@ -57,31 +45,36 @@ int solve(const SolveArguments& arguments) {
   if (arguments.csv && std::filesystem::equivalent(*arguments.csv, arguments.model, not_there)) {
     throw UsageError(fmt::format("--csv {} is the model's file", *arguments.csv));
   }
-  const ChosenBackend backend = choose_backend(options, 1);
-  const OutputTimes times = output_times(arguments);
   if (arguments.t_end && !std::isfinite(*arguments.t_end)) throw UsageError("--t-end: needs a finite number");
-  const ParameterSettings settings = parameter_settings(arguments.parameters);
-  KernelRequest request;
-  request.model = arguments.model;
-  request.method = arguments.method;
-  request.precision = arguments.precision;
-  request.rtol = arguments.rtol;
-  request.projection = arguments.projection;
-  request.jacobian = arguments.jacobian;
-  request.jacobian_reuse = arguments.jacobian_reuse;
-  request.error_test = arguments.error_test;
-  const auto structural_value = [&](const std::string& name) { return structural_setting(settings, name); };
-  const LoadedKernel loaded = load_as_asked(request, structural_value, [&](const ModelDescription& model) {
-    return arguments.initial_conditions.empty() ? std::vector<int>()
-                                                : given_at_start(model, arguments.initial_conditions);
-  });
-  const ModelDescription& model = loaded.model;
-  const std::vector<double> parameters = parameters_as_set(model, settings);
-  const std::vector<VariableDescription> initial_quantities = model.initial_quantities();
-  std::vector<double> initial(initial_quantities.size(), std::numeric_limits<double>::quiet_NaN());
+  Job job;
+  job.announce = announce;
+  job.model = arguments.model;
+  job.instances = 1;
+  job.shape.has_end_states = true;
+  SolverOptions& options = job.options;
+  options.method = arguments.method;
+  options.backend = arguments.backend;
+  options.precision = arguments.precision;
+  options.projection = arguments.projection;
+  options.jacobian = arguments.jacobian;
+  options.jacobian_reuse = arguments.jacobian_reuse;
+  options.error_test = arguments.error_test;
+  options.initial_conditions = arguments.initial_conditions;
+  options.tier = "fused";
+  options.threads = 1;
+  options.rtol = arguments.rtol;
+  options.atol = {arguments.atol};
+  return job;
+}
+
+/// Where the instance starts and ends, and its output times.
+void set_instance(Job& job, const SolveArguments& arguments, const ParameterSettings& settings,
+                  const ModelDescription& model, const OutputTimes& times) {
+  const std::vector<VariableDescription> quantities = model.initial_quantities();
+  std::vector<double> initial(quantities.size(), std::numeric_limits<double>::quiet_NaN());
   for (const std::string& text : arguments.initial) {
     const auto [name, value] = assignment(text, "--initial");
-    initial[static_cast<std::size_t>(index_of(name, initial_quantities, "variable", model.name))] = value;
+    initial[static_cast<std::size_t>(index_of(name, quantities, "variable", model.name))] = value;
   }
   const double t_end = arguments.t_end.value_or(model.t_end);
   if (t_end == model.t_begin) {
@@ -90,104 +83,120 @@ int solve(const SolveArguments& arguments) {
   if (const auto problem = times.problem(model.t_begin, t_end, true)) {
     throw UsageError(fmt::format("--{}", *problem));
   }
-  options.method = arguments.method;
-  options.atol.assign(model.variables.size(), arguments.atol);
-
-  EnsembleRun run;
-  run.kernel = loaded.kernel;
-  run.parameter_count = static_cast<int>(parameters.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.given_derivatives = static_cast<int>(model.given_derivatives.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
-  run.instances = 1;
-  run.fill_instance = [&](std::int64_t, double* p, double* y, double* t_span) {
+  job.fill_instance = [parameters = parameters_as_set(model, settings), initial, t_begin = model.t_begin, t_end](
+                          std::int64_t, double* p, double* y, double* t_span) {
     std::copy(parameters.begin(), parameters.end(), p);
     std::copy(initial.begin(), initial.end(), y);
-    t_span[0] = model.t_begin;
+    t_span[0] = t_begin;
     t_span[1] = t_end;
   };
-  run.time_count = times.count();
-  run.fill_times = [&](double begin, double end, double* out) { times.fill(begin, end, out); };
-  for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
-  run.options = options;
-  run.end_states = true;
-  const std::unique_ptr<DeviceProgram> device = load_device_program(backend, Tier::fused, request, run);
-  run.device = device.get();
-  Memory memory;
-  run_ensemble(run, memory);
+  job.shape.times = times.count();
+  job.fill_times = [times](double begin, double end, double* out) { times.fill(begin, end, out); };
+}
 
-  const InstanceOutcome& outcome = memory.chunk.outcomes[0];
+const std::string& event_name(const ModelDescription& model, int event) {
+  return model.events[static_cast<std::size_t>(event)].name;
+}
+
+void print_json(const PreparedJob& prepared, const Chunk& result) {
+  const ModelDescription& model = prepared.model();
+  const InstanceOutcome& outcome = result.outcomes[0];
   const std::size_t n = model.variables.size();
-  const bool good = succeeded(outcome.status);
-  const auto event_name = [&](int event) { return model.events[static_cast<std::size_t>(event)].name; };
-  if (arguments.json) {
-    nlohmann::ordered_json result = {{"model", model.name},
-                                     {"status", std::string(status_name(outcome.status))},
-                                     {"t", outcome.t_reached},
-                                     {"method", loaded.kernel->method},
-                                     {"backend", backend.name},
-                                     {"values", nlohmann::ordered_json::object()},
-                                     {"derivatives", nlohmann::ordered_json::object()},
-                                     {"stats", counters_json(outcome.counters)},
-                                     {"events", nlohmann::ordered_json::array()}};
-    for (const EventRecord& record : memory.chunk.event_log(0)) {
-      result["events"].push_back(
-          {{"name", event_name(record.event)}, {"t", record.time}, {"direction", record.direction}});
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      result["values"][model.variables[i].name] = memory.chunk.end_states[i];
-      result["derivatives"][model.variables[i].name] = memory.chunk.end_states[n + i];
-    }
-    if (outcome.residual_norm != 0.0) result["residual_norm"] = outcome.residual_norm;
-    if (outcome.worst_equation >= 0) result["worst_equation"] = model.equation_label(outcome.worst_equation);
-    print(result);
-  } else if (arguments.csv) {
-    std::ofstream file(*arguments.csv);
-    file << "time";
-    for (const VariableDescription& variable : model.variables) file << ',' << variable.name;
+  nlohmann::ordered_json json = {{"model", model.name},
+                                 {"status", std::string(status_name(outcome.status))},
+                                 {"t", outcome.t_reached},
+                                 {"method", prepared.method()},
+                                 {"backend", prepared.placement().backend},
+                                 {"values", nlohmann::ordered_json::object()},
+                                 {"derivatives", nlohmann::ordered_json::object()},
+                                 {"stats", counters_json(outcome.counters)},
+                                 {"events", nlohmann::ordered_json::array()}};
+  for (const EventRecord& record : result.event_log(0)) {
+    json["events"].push_back(
+        {{"name", event_name(model, record.event)}, {"t", record.time}, {"direction", record.direction}});
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    json["values"][model.variables[i].name] = result.end_states[i];
+    json["derivatives"][model.variables[i].name] = result.end_states[n + i];
+  }
+  if (outcome.residual_norm != 0.0) json["residual_norm"] = outcome.residual_norm;
+  if (outcome.worst_equation >= 0) json["worst_equation"] = model.equation_label(outcome.worst_equation);
+  print(json);
+}
+
+void write_csv(const std::string& path, const ModelDescription& model, const Chunk& result) {
+  const std::size_t n = model.variables.size();
+  std::ofstream file(path);
+  file << "time";
+  for (const VariableDescription& variable : model.variables) file << ',' << variable.name;
+  file << '\n';
+  for (std::size_t k = 0; k < result.times.size(); ++k) {
+    file << fmt::format("{}", result.times[k]);
+    for (std::size_t i = 0; i < n; ++i) file << fmt::format(",{}", result.values[k * n + i]);
     file << '\n';
-    for (std::size_t k = 0; k < memory.chunk.times.size(); ++k) {
-      file << fmt::format("{}", memory.chunk.times[k]);
-      for (std::size_t i = 0; i < n; ++i) file << fmt::format(",{}", memory.chunk.values[k * n + i]);
-      file << '\n';
-    }
-    file.close();
-    if (!file)
-      throw UsageError(fmt::format("cannot write '{}': {}", *arguments.csv, std::generic_category().message(errno)));
-  } else {
-    std::cout << fmt::format("{:>14}", "time");
-    for (const VariableDescription& variable : model.variables) std::cout << fmt::format(" {:>16}", variable.name);
+  }
+  file.close();
+  if (!file) throw UsageError(fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno)));
+}
+
+void print_table(const PreparedJob& prepared, const Chunk& result) {
+  const ModelDescription& model = prepared.model();
+  const std::size_t n = model.variables.size();
+  std::cout << fmt::format("{:>14}", "time");
+  for (const VariableDescription& variable : model.variables) std::cout << fmt::format(" {:>16}", variable.name);
+  std::cout << '\n';
+  for (std::size_t k = 0; k < result.times.size(); ++k) {
+    std::cout << fmt::format("{:>14.7g}", result.times[k]);
+    for (std::size_t i = 0; i < n; ++i) std::cout << fmt::format(" {:>16.9g}", result.values[k * n + i]);
     std::cout << '\n';
-    for (std::size_t k = 0; k < memory.chunk.times.size(); ++k) {
-      std::cout << fmt::format("{:>14.7g}", memory.chunk.times[k]);
-      for (std::size_t i = 0; i < n; ++i) std::cout << fmt::format(" {:>16.9g}", memory.chunk.values[k * n + i]);
-      std::cout << '\n';
-    }
-    const Counters& c = outcome.counters;
-    std::cout << fmt::format("\n{}, {}: {} steps, {} rejected, {} Newton failures, {} residuals, {} factorisations\n",
-                             model.name, loaded.kernel->method, c.steps, c.rejected, c.newton_failures, c.residuals,
-                             c.factorizations);
-    for (const EventRecord& record : memory.chunk.event_log(0)) {
-      std::cout << fmt::format("event {} at {:.12g}\n", event_name(record.event), record.time);
-    }
-    const std::int64_t unlisted = c.events - std::ssize(memory.chunk.event_log(0));
-    if (unlisted > 0) std::cout << fmt::format("and {} more events\n", unlisted);
   }
-  if (!good) {
-    const std::string residual =
-        outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
-    const std::string equation =
-        outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
-    const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
-                                  ? fmt::format(": event '{}'", event_name(outcome.last_event))
-                                  : "";
-    std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
-                             outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
-                             equation, event);
-    return some_failed;
+  const Counters& c = result.outcomes[0].counters;
+  std::cout << fmt::format("\n{}, {}: {} steps, {} rejected, {} Newton failures, {} residuals, {} factorisations\n",
+                           model.name, prepared.method(), c.steps, c.rejected, c.newton_failures, c.residuals,
+                           c.factorizations);
+  for (const EventRecord& record : result.event_log(0)) {
+    std::cout << fmt::format("event {} at {:.12g}\n", event_name(model, record.event), record.time);
   }
-  return all_succeeded;
+  const std::int64_t unlisted = c.events - std::ssize(result.event_log(0));
+  if (unlisted > 0) std::cout << fmt::format("and {} more events\n", unlisted);
+}
+
+void print_failure(const ModelDescription& model, const InstanceOutcome& outcome) {
+  const std::string residual =
+      outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
+  const std::string equation =
+      outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
+  const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
+                                ? fmt::format(": event '{}'", event_name(model, outcome.last_event))
+                                : "";
+  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
+                           outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
+                           equation, event);
+}
+
+}  // namespace
+
+int solve(const SolveArguments& arguments) {
+  Job job = job_of(arguments);
+  const OutputTimes times = output_times(arguments);
+  const ParameterSettings settings = parameter_settings(arguments.parameters);
+  choose_structural_value(job, [&](const std::string& name) { return structural_setting(settings, name); });
+  set_instance(job, arguments, settings, describe(job), times);
+  const PreparedJob prepared(std::move(job));
+  if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
+  InMemoryResult memory;
+  prepared.run(memory);
+  const Chunk& result = memory.results();
+  if (arguments.json) {
+    print_json(prepared, result);
+  } else if (arguments.csv) {
+    write_csv(*arguments.csv, prepared.model(), result);
+  } else {
+    print_table(prepared, result);
+  }
+  if (succeeded(result.outcomes[0].status)) return all_succeeded;
+  print_failure(prepared.model(), result.outcomes[0]);
+  return some_failed;
 }
 
 }  // namespace manyfold::cli

@@ -3,6 +3,9 @@
 #include <map>
 #include <numeric>
 
+#include <manyfold/error.hpp>
+#include <manyfold/tolerances.hpp>
+
 #include "host/cli/arguments.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/references.hpp"
@@ -280,112 +283,144 @@ void print_unverified(const Checked& checked, const EnsembleRun& run, const Mode
                            checked.atol);
 }
 
-}  // namespace
-
-int verify(const VerifyArguments& arguments) {
-  check(arguments);
+/// The job at the first tolerance.
+Job job_of(const VerifyArguments& arguments) {
   const ParameterSettings settings = parameter_settings(arguments.parameters);
-  KernelRequest request;
-  request.model = arguments.model;
-  request.method = arguments.method;
-  request.rtol = arguments.rtol.front();
-  const LoadedKernel first = load_as_asked(
-      request, [&](const std::string& name) { return structural_setting(settings, name); },
-      [](const ModelDescription&) { return std::vector<int>(); });
-  const ModelDescription& model = first.model;
+  Job job;
+  job.announce = announce;
+  job.model = arguments.model;
+  job.options.method = arguments.method;
+  job.options.backend = "cpu";
+  job.options.rtol = arguments.rtol.front();
+  job.options.event_log = 1000;
+  choose_structural_value(job, [&](const std::string& name) { return structural_setting(settings, name); });
+  const ModelDescription model = describe(job);
   const double t_end = arguments.t_end.value_or(model.t_end);
   if (!std::isfinite(t_end) || t_end == model.t_begin) {
     throw UsageError(fmt::format("--t-end {}: needs a finite number other than {}", t_end, model.t_begin));
   }
   const std::vector<double> nominal = parameters_as_set(model, settings);
-  const EnsembleInputs inputs = perturbed(model, nominal, arguments);
-
-  EnsembleRun run;
-  run.parameter_count = static_cast<int>(nominal.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.given_derivatives = static_cast<int>(model.given_derivatives.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
-  run.instances = 1 + arguments.instances;
-  run.fill_instance = [&](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+  job.instances = 1 + arguments.instances;
+  job.fill_instance = [nominal, inputs = perturbed(model, nominal, arguments), t_begin = model.t_begin, t_end](
+                          std::int64_t instance, double* parameters, double* initial, double* t_span) {
     inputs.fill(std::max<std::int64_t>(instance - 1, 0), parameters, initial, t_span);
     if (instance == 0) std::copy(nominal.begin(), nominal.end(), parameters);
-    t_span[0] = model.t_begin;
+    t_span[0] = t_begin;
     t_span[1] = t_end;
   };
-  run.time_count = time_count;
-  run.fill_times = fill_times;
-  run.saved.resize(model.variables.size());
-  std::iota(run.saved.begin(), run.saved.end(), 0);
-  run.options.event_log = 1000;
+  job.shape.times = time_count;
+  job.fill_times = fill_times;
+  return job;
+}
 
-  std::vector<std::int64_t> instances(static_cast<std::size_t>(run.instances));
-  std::iota(instances.begin(), instances.end(), 0);
-  const double tightest = *std::min_element(arguments.rtol.begin(), arguments.rtol.end());
-  // References serve all tolerances.
-  std::map<std::array<std::string, 2>, std::array<Solutions, 2>> references;
-  Json results = Json::array();
-  Verdict verdict = Verdict::verified;
-  for (const double rtol : arguments.rtol) {
-    request.rtol = rtol;
-    const LoadedKernel loaded = load_kernel(request, announce);
-    const double atol = arguments.atol.value_or(rtol / 1000.0);
-    run.kernel = loaded.kernel;
-    run.options.rtol = rtol;
-    run.options.atol.assign(model.variables.size(), atol);
-    announce(fmt::format("{} instances with {} at rtol {:.3g} ...", run.instances, loaded.kernel->method, rtol));
+/// The runs of a `verify`, and what was found so far.
+class Verifier {
+ public:
+  explicit Verifier(const VerifyArguments& arguments)
+      : arguments_(arguments),
+        job_(job_of(arguments)),
+        tightest_(*std::min_element(arguments.rtol.begin(), arguments.rtol.end())),
+        instances_(static_cast<std::size_t>(job_.instances)) {
+    std::iota(instances_.begin(), instances_.end(), 0);
+  }
+
+  void verify_at(double rtol) {
+    const double atol = arguments_.atol.value_or(rtol / 1000.0);
+    job_.options.rtol = rtol;
+    job_.options.atol = {atol};
+    PreparedJob prepared(job_);
+    if (const std::string warning = prepared.warning(); !warning.empty() && !warned_) announce("warning: " + warning);
+    warned_ = true;
+    announce(fmt::format("{} instances with {} at rtol {:.3g} ...", job_.instances, prepared.method(), rtol));
     ProgressBar bar;
-    run.progress = [&](const Progress& progress) { bar.show(progress); };
+    prepared.job().progress = [&](const Progress& progress) { bar.show(progress); };
     SolutionSink asked;
-    const RunSummary summary = run_ensemble(run, asked);
+    const RunSummary summary = prepared.run(asked);
     bar.clear();
-
-    Checked checked{loaded.kernel->method, rtol, atol, summary.totals.steps, &asked.solutions, {}, nullptr, {}};
-    checked.reference_methods = reference_methods(model, checked.method);
-    if (!references.contains(checked.reference_methods)) {
-      EnsembleRun tight = run;
-      tight.options.rtol = tightest;
-      tight.options.atol.assign(model.variables.size(), arguments.atol.value_or(tightest / 1000.0));
-      references.emplace(checked.reference_methods,
-                         References(request, model, checked.method, tightest).integrate(tight, asked.solutions));
-    }
-    checked.references = &references.at(checked.reference_methods);
-    checked.verification = manyfold::verify(verification_settings(model, run.saved, run.options), asked.solutions,
-                                            {&(*checked.references)[0], &(*checked.references)[1]});
-    verdict = std::max(verdict, checked.verification.verdict);
-
-    if (arguments.json) {
-      Json result = {{"method", checked.method},
-                     {"rtol", rtol},
-                     {"atol", atol},
-                     {"references", {checked.reference_methods[0], checked.reference_methods[1]}},
-                     {"steps", checked.steps}};
-      result.update(verification_json(checked.verification, model, run.saved, instances, rtol));
-      result["not_verified"] = unverified_json(checked, run, model);
-      results.push_back(result);
+    Checked checked{prepared.method(), rtol, atol, summary.totals.steps, &asked.solutions(), {}, nullptr, {}};
+    checked.reference_methods = reference_methods(prepared.model(), checked.method);
+    checked.references = &references_of(prepared, asked.solutions());
+    checked.verification =
+        manyfold::verify(verification_settings(prepared.model(), prepared.job().saved, prepared.job().options),
+                         asked.solutions(), {&(*checked.references)[0], &(*checked.references)[1]});
+    verdict_ = std::max(verdict_, checked.verification.verdict);
+    name_ = prepared.model().name;
+    if (arguments_.json) {
+      add_json(checked, prepared);
     } else {
-      std::cout << fmt::format(
-          "{}: {} at rtol {:.3g}, atol {:.3g}; {} instances at {} times; references {} and {} at rtol {:.3g}\n",
-          model.name, checked.method, rtol, atol, run.instances, time_count, checked.reference_methods[0],
-          checked.reference_methods[1], reference_rtol(tightest));
-      print_verification(checked.verification, model, run.saved, instances, rtol);
-      print_unverified(checked, run, model, arguments.model, t_end);
-      std::cout << '\n';
+      print_table(checked, prepared);
     }
   }
-  if (arguments.json) {
-    const Json result = {{"model", model.name},
-                         {"instances", run.instances},
-                         {"times", time_count},
-                         {"perturb", arguments.perturb},
-                         {"seed", arguments.seed},
-                         {"limit", verification_limit},
-                         {"reference_rtol", reference_rtol(tightest)},
-                         {"verdict", std::string(verdict_name(verdict))},
-                         {"results", results}};
-    print(result);
+
+  Verdict verdict() const { return verdict_; }
+
+  Json json() const {
+    return {{"model", name_},
+            {"instances", job_.instances},
+            {"times", time_count},
+            {"perturb", arguments_.perturb},
+            {"seed", arguments_.seed},
+            {"limit", verification_limit},
+            {"reference_rtol", reference_rtol(tightest_)},
+            {"verdict", std::string(verdict_name(verdict_))},
+            {"results", results_}};
   }
-  return verdict == Verdict::verified ? all_succeeded : some_failed;
+
+ private:
+  /// References serve all tolerances.
+  const std::array<Solutions, 2>& references_of(const PreparedJob& prepared, const Solutions& asked) {
+    const auto methods = reference_methods(prepared.model(), prepared.method());
+    if (!references_.contains(methods)) {
+      SolverOptions tight = prepared.job().options;
+      tight.rtol = tightest_;
+      tight.atol.assign(prepared.model().variables.size(), arguments_.atol.value_or(tightest_ / 1000.0));
+      references_.emplace(methods, References(prepared, tight).integrate(instances_, asked));
+    }
+    return references_.at(methods);
+  }
+
+  void add_json(const Checked& checked, const PreparedJob& prepared) {
+    Json result = {{"method", checked.method},
+                   {"rtol", checked.rtol},
+                   {"atol", checked.atol},
+                   {"references", {checked.reference_methods[0], checked.reference_methods[1]}},
+                   {"steps", checked.steps}};
+    result.update(
+        verification_json(checked.verification, prepared.model(), prepared.job().saved, instances_, checked.rtol));
+    result["not_verified"] = unverified_json(checked, prepared.job(), prepared.model());
+    results_.push_back(result);
+  }
+
+  void print_table(const Checked& checked, const PreparedJob& prepared) const {
+    const ModelDescription& model = prepared.model();
+    std::cout << fmt::format(
+        "{}: {} at rtol {:.3g}, atol {:.3g}; {} instances at {} times; references {} and {} at rtol {:.3g}\n",
+        model.name, checked.method, checked.rtol, checked.atol, job_.instances, time_count,
+        checked.reference_methods[0], checked.reference_methods[1], reference_rtol(tightest_));
+    print_verification(checked.verification, model, prepared.job().saved, instances_, checked.rtol);
+    print_unverified(checked, prepared.job(), model, arguments_.model, checked.asked->t_span[0][1]);
+    std::cout << '\n';
+  }
+
+  const VerifyArguments& arguments_;
+  Job job_;
+  double tightest_;
+  std::vector<std::int64_t> instances_;  ///< all
+  std::map<std::array<std::string, 2>, std::array<Solutions, 2>> references_;
+  Json results_ = Json::array();
+  Verdict verdict_ = Verdict::verified;
+  std::string name_;
+  bool warned_ = false;
+};
+
+}  // namespace
+
+int verify(const VerifyArguments& arguments) {
+  check(arguments);
+  Verifier verifier(arguments);
+  for (const double rtol : arguments.rtol) verifier.verify_at(rtol);
+  if (arguments.json) print(verifier.json());
+  return verifier.verdict() == Verdict::verified ? all_succeeded : some_failed;
 }
 
 }  // namespace manyfold::cli

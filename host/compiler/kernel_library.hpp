@@ -9,6 +9,7 @@
 
 #include <manyfold/description.hpp>
 
+#include "host/compiler/toolchain.hpp"
 #include "host/engine/device.hpp"
 #include "kernels/drive/interface.hpp"
 #include "kernels/entry/spec_names.hpp"
@@ -39,6 +40,18 @@ struct LoadedKernel {
   double compile_seconds = 0.0;  ///< 0 unless compiled
 };
 
+/// What the model of the request says of itself, with its structural parameter and what is given at the start; no
+/// integrator is compiled for it. Throws UsageError as `load_kernel` does.
+ModelDescription describe(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
+
+/// The same as a kernel that does not integrate: `Kernel::run` is null.
+LoadedKernel load_description(const KernelRequest& request,
+                              const std::function<void(const std::string&)>& announce = {});
+
+/// The method of the request; "auto" is resolved. Throws UsageError for an unknown model or method, a method or
+/// projection that is not for the model, and choices that the method does not have.
+std::string check_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce = {});
+
 /// Loads the kernel, compiling it if it is not there yet. `announce` is called with one line before a
 /// compilation. Throws UsageError for an unknown model or method, a value of the structural parameter outside its
 /// range, projection of a model without constraints, a model file that cannot be read or does not compile (the
@@ -62,19 +75,5 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
 
 /// The text of the kernel that computes inputs on a device.
 DeviceSource sampling_source(const std::function<void(const std::string&)>& announce = {});
-
-/// The instruction set that kernels use on this machine: the environment variable MANYFOLD_ISA, or the best there is.
-std::string default_instruction_set();
-
-/// Root of the headers (`manyfold/`, `kernels/`, `problems/` are found from it).
-std::filesystem::path header_root();
-
-/// Where compiled kernels are kept: MANYFOLD_CACHE, else XDG_CACHE_HOME/manyfold, else ~/.cache/manyfold, else a folder
-/// of the user below the temporary one. A `KernelCache` uses it only if it is private.
-std::filesystem::path kernel_cache();
-
-/// The compiler that kernels are compiled with: the environment variable CXX, else that of the build if it is still
-/// there, else g++ or clang++ on the path; empty if there is none.
-std::filesystem::path kernel_compiler();
 
 }  // namespace manyfold

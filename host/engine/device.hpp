@@ -77,11 +77,8 @@ struct DeviceSampling {
 /// How much of a device a run may use, and what an instance brings along.
 struct DeviceDemand {
   std::int64_t instances = 0;
-  int time_count = 1;
-  int saved_count = 1;
-  bool end_states = false;
-  double memory_mib = 0.0;  ///< most device memory; 0: half of what is free
-  int event_log = 0;        ///< entries in the event log of an instance, for a model with events
+  InstanceShape shape;
+  double memory_mib = 0.0;                                ///< most device memory; 0: half of what is free
   std::optional<DeviceSampling> sampling = std::nullopt;  ///< none: inputs come from the host
 };
 

@@ -18,21 +18,6 @@
 namespace manyfold {
 namespace {
 
-/// Entries in the event log of an instance.
-int event_capacity(const EnsembleRun& run) {
-  return run.event_count > 0 ? run.options.event_log : 0;
-}
-
-/// Numbers that an instance starts from.
-std::size_t initial_size(const EnsembleRun& run) {
-  return static_cast<std::size_t>(run.variable_count) + static_cast<std::size_t>(run.given_derivatives);
-}
-
-/// Numbers in an entry of the log, before or after the event.
-std::size_t event_row(const EnsembleRun& run) {
-  return run.saved.size() + static_cast<std::size_t>(run.discrete_count);
-}
-
 /// A chunk some of whose instances are still on their way.
 struct OpenChunk {
   Chunk chunk;
@@ -45,7 +30,7 @@ struct OpenChunk {
 class WorkQueue {
  public:
   WorkQueue(const EnsembleRun& run, std::int64_t chunk_size, std::size_t most_open)
-      : run_(run), chunk_size_(chunk_size), most_open_(most_open) {}
+      : run_(run), shape_(run.instance_shape()), chunk_size_(chunk_size), most_open_(most_open) {}
 
   int take(Assignment* assignments, int most, bool wait) {
     OpenChunk* open = nullptr;
@@ -54,7 +39,7 @@ class WorkQueue {
     {
       std::unique_lock lock(mutex_);
       while (true) {
-        if (stopped() || (next_ == run_.instances && no_spare_instances())) return 0;
+        if (stopped() || (next_ == end_ && no_spare_instances())) return 0;
         open = chunk_with_spare_instances();
         if (open != nullptr) break;
         if (!wait) return 0;
@@ -66,7 +51,7 @@ class WorkQueue {
     }
     for (int k = 0; k < count; ++k) {
       fill_inputs(open->chunk, first + k);
-      assignments[k] = assignment(open->chunk, first + k);
+      assignments[k] = assignment_of(shape_, open->chunk.columns(), open->chunk.first, first + k);
     }
     return count;
   }
@@ -77,7 +62,7 @@ class WorkQueue {
     {
       std::unique_lock lock(mutex_);
       while (open == nullptr) {
-        if (stopped() || next_ == run_.instances) return nullptr;
+        if (stopped() || next_ == end_) return nullptr;
         open = chunk_with_spare_instances();
         if (open == nullptr) changed_.wait_for(lock, std::chrono::milliseconds(100));
       }
@@ -112,18 +97,24 @@ class WorkQueue {
     if (open.finished == open.chunk.count) changed_.notify_all();
   }
 
-  /// Writes chunks in order until all are written or the run is stopped; then what is open, finished or not.
+  /// Writes chunks as they finish, in order if the sink asks for that, until all are written or the run is stopped;
+  /// then what is open, finished or not.
   void write_all(ResultSink& sink, RunSummary& summary) {
     while (true) {
       std::unique_ptr<OpenChunk> done;
       {
         std::unique_lock lock(mutex_);
+        const auto finished = [](const auto& open) { return open->finished == open->chunk.count; };
+        auto next = open_.begin();
         changed_.wait(lock, [&] {
-          return (!open_.empty() && open_.front()->finished == open_.front()->chunk.count) || workers_left_ == 0;
+          next = open_.begin();
+          if (!sink.in_order()) next = std::find_if(next, open_.end(), finished);
+          return workers_left_ == 0 || (next != open_.end() && finished(*next));
         });
         if (open_.empty()) return;
-        done = std::move(open_.front());
-        open_.pop_front();
+        if (next == open_.end()) next = open_.begin();
+        done = std::move(*next);
+        open_.erase(next);
         changed_.notify_all();
       }
       for (const InstanceOutcome& outcome : done->chunk.outcomes) add(outcome, summary);
@@ -166,60 +157,20 @@ class WorkQueue {
     for (const auto& open : open_) {
       if (open->handed_out < open->chunk.count) return open.get();
     }
-    if (next_ == run_.instances || open_.size() >= most_open_) return nullptr;
-    open_.push_back(std::make_unique<OpenChunk>());
-    Chunk& chunk = open_.back()->chunk;
-    chunk.first = next_;
-    chunk.count = std::min(chunk_size_, run_.instances - next_);
-    next_ += chunk.count;
-    const auto count = static_cast<std::size_t>(chunk.count);
-    const auto times = static_cast<std::size_t>(run_.time_count);
-    const double missing = std::numeric_limits<double>::quiet_NaN();
-    chunk.outcomes.resize(count);
-    chunk.parameters.assign(count * static_cast<std::size_t>(run_.parameter_count), missing);
-    chunk.initial.assign(count * initial_size(run_), missing);
-    chunk.t_span.assign(count * 2, missing);
-    chunk.times.assign(count * times, missing);
-    chunk.values.assign(count * times * run_.saved.size(), missing);
-    if (run_.end_states) chunk.end_states.assign(count * 2 * static_cast<std::size_t>(run_.variable_count), missing);
-    chunk.event_capacity = event_capacity(run_);
-    const auto entries = count * static_cast<std::size_t>(chunk.event_capacity);
-    chunk.events.resize(entries);
-    chunk.event_values.assign(entries * 2 * event_row(run_), missing);
-    chunk.first_event_times.assign(count * static_cast<std::size_t>(run_.event_count), missing);
+    if (next_ == end_ || open_.size() >= most_open_) return nullptr;
+    Chunk chunk(shape_, next_, std::min(chunk_size_, end_ - next_));
+    open_.push_back(std::make_unique<OpenChunk>(OpenChunk{std::move(chunk)}));
+    next_ += open_.back()->chunk.count;
     return open_.back().get();
   }
 
   /// The inputs of instance number `k` of the chunk. Needs no lock: its part of the chunk belongs to the caller until
   /// it is stored.
   void fill_inputs(Chunk& chunk, std::int64_t k) const {
-    const auto at = static_cast<std::size_t>(k);
-    double* parameters = chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count);
-    double* initial = chunk.initial.data() + at * initial_size(run_);
-    double* t_span = chunk.t_span.data() + at * 2;
-    run_.fill_instance(chunk.first + k, parameters, initial, t_span);
-    run_.kernel->complete_initial(parameters, initial);
-    run_.fill_times(t_span[0], t_span[1], chunk.times.data() + at * static_cast<std::size_t>(run_.time_count));
-  }
-
-  Assignment assignment(Chunk& chunk, std::int64_t k) const {
-    const auto at = static_cast<std::size_t>(k);
-    const auto times = static_cast<std::size_t>(run_.time_count);
-    const auto entry = at * static_cast<std::size_t>(chunk.event_capacity);
-    return {
-        chunk.first + k,
-        chunk.parameters.data() + at * static_cast<std::size_t>(run_.parameter_count),
-        chunk.initial.data() + at * initial_size(run_),
-        chunk.t_span[2 * at],
-        chunk.t_span[2 * at + 1],
-        chunk.times.data() + at * times,
-        run_.time_count,
-        chunk.values.data() + at * times * run_.saved.size(),
-        run_.end_states ? chunk.end_states.data() + at * 2 * static_cast<std::size_t>(run_.variable_count) : nullptr,
-        chunk.events.data() + entry,
-        chunk.event_values.data() + entry * 2 * event_row(run_),
-        chunk.event_capacity,
-        chunk.first_event_times.data() + at * static_cast<std::size_t>(run_.event_count)};
+    const Columns<ColumnPointer> row = row_of(shape_, chunk.columns(), k);
+    run_.fill_instance(chunk.first + k, row.parameters, row.initial, row.t_span);
+    run_.kernel->complete_initial(row.parameters, row.initial);
+    run_.fill_times(row.t_span[0], row.t_span[1], row.times);
   }
 
   static void add(const InstanceOutcome& outcome, RunSummary& summary) {
@@ -247,12 +198,14 @@ class WorkQueue {
   }
 
   const EnsembleRun& run_;
+  const InstanceShape shape_;
   const std::int64_t chunk_size_;
   const std::size_t most_open_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<OpenChunk>> open_;
-  std::int64_t next_ = 0;  ///< first instance that is in no chunk yet
+  const std::int64_t end_ = run_.first + run_.instances;
+  std::int64_t next_ = run_.first;  ///< first instance that is in no chunk yet
   int workers_left_ = 0;
   std::atomic<bool> halted_ = false;
   Progress progress_;
@@ -279,7 +232,7 @@ struct Worker : DeviceFeed {
                     },
                     [](void* self) { return static_cast<Worker*>(self)->cancelled(); }};
     const SolverOptions& options = run.options;
-    std::vector<int> places(static_cast<std::size_t>(run.variable_count), -1);
+    std::vector<int> places(static_cast<std::size_t>(run.shape.variables), -1);
     for (std::size_t k = 0; k < run.saved.size(); ++k)
       places[static_cast<std::size_t>(run.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,
@@ -330,39 +283,35 @@ struct Worker : DeviceFeed {
   bool cancelled() override { return queue.stopped(); }
 };
 
-/// Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
-std::int64_t default_chunk_size(const EnsembleRun& run, int threads) {
-  const std::int64_t doubles_per_instance =
-      20 + run.parameter_count + run.variable_count + std::int64_t{run.time_count} * (1 + std::ssize(run.saved)) +
-      run.event_count + event_capacity(run) * (2 + 2 * static_cast<std::int64_t>(event_row(run)));
-  const std::int64_t by_memory = (std::int64_t{1} << 20) / doubles_per_instance;
-  const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
-  return std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384);
+int thread_count(const EnsembleRun& run) {
+  if (run.device != nullptr) return run.device->workers();
+  if (run.options.threads > 0) return run.options.threads;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-}  // namespace
+struct ChunkSizes {
+  std::int64_t instances = 0;
+  std::size_t most_open = 0;  ///< chunks that exist at a time
+};
 
-RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  RunSummary summary;
-  summary.events.resize(static_cast<std::size_t>(run.event_count));
-  summary.instances = run.instances;
-  summary.threads = run.device != nullptr     ? run.device->workers()
-                    : run.options.threads > 0 ? run.options.threads
-                                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  std::int64_t chunk_size = run.chunk_size > 0 ? run.chunk_size : default_chunk_size(run, summary.threads);
-  auto most_open = 4 * static_cast<std::size_t>(summary.threads) + 8;
+ChunkSizes chunk_sizes(const EnsembleRun& run, int threads) {
+  const auto workers = static_cast<std::size_t>(threads);
   if (run.device != nullptr) {
     // A chunk is a batch of the device, and may be large: one is integrated, one is written.
-    chunk_size = run.chunk_size > 0 ? std::min(run.chunk_size, run.device->batch_size()) : run.device->batch_size();
-    most_open = 2 * static_cast<std::size_t>(summary.threads);
+    const std::int64_t batch = run.device->batch_size();
+    return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, 2 * workers};
   }
-  WorkQueue queue(run, chunk_size, most_open);
-  queue.start_workers(summary.threads);
+  if (run.chunk_size > 0) return {run.chunk_size, 4 * workers + 8};
+  // Large enough that locks and writes do not count, small enough to keep all threads busy and the memory bounded.
+  const std::int64_t by_memory = (std::int64_t{1} << 23) / bytes_of_instance(run.instance_shape());
+  const std::int64_t by_threads = run.instances / (std::int64_t{threads} * 8);
+  return {std::clamp<std::int64_t>(std::min(by_memory, by_threads), 64, 16384), 4 * workers + 8};
+}
 
-  std::deque<Worker> workers;
-  for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, i);
+/// The writer and all workers, each in a thread of its own, until they have ended. Throws if threads cannot be started,
+/// and what the sink throws.
+void run_threads(WorkQueue& queue, std::deque<Worker>& workers, const std::function<void()>& write,
+                 const std::function<void()>& report) {
   std::exception_ptr write_failure;
   std::exception_ptr start_failure;
   {
@@ -370,7 +319,7 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
     try {
       threads.emplace_back([&] {
         try {
-          queue.write_all(sink, summary);
+          write();
         } catch (...) {
           write_failure = std::current_exception();
           queue.stop();
@@ -384,26 +333,22 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
       }
     } catch (const std::system_error& error) {
       start_failure = std::make_exception_ptr(
-          std::runtime_error("only " + std::to_string(threads.size()) + " of " + std::to_string(summary.threads + 1) +
+          std::runtime_error("only " + std::to_string(threads.size()) + " of " + std::to_string(workers.size() + 1) +
                              " threads can be started: " + error.code().message() + "; take fewer threads"));
       queue.stop();
       for (std::size_t started = std::max<std::size_t>(threads.size(), 1) - 1; started < workers.size(); ++started) {
         queue.worker_left();
       }
     }
-    const auto report = [&] {
-      Progress progress = queue.progress();
-      progress.instances = run.instances;
-      progress.seconds = seconds();
-      run.progress(progress);
-    };
-    while (!queue.wait_for_workers(std::chrono::milliseconds(100))) {
-      if (run.progress) report();
-    }
-    if (run.progress) report();
+    while (!queue.wait_for_workers(std::chrono::milliseconds(100))) report();
+    report();
   }
   if (start_failure) std::rethrow_exception(start_failure);
   if (write_failure) std::rethrow_exception(write_failure);
+}
+
+/// Throws what a worker threw.
+Utilisation utilisation_of(const std::deque<Worker>& workers) {
   Utilisation total;
   for (const Worker& worker : workers) {
     if (worker.failure) std::rethrow_exception(worker.failure);
@@ -412,6 +357,33 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
     total.iterations += worker.utilisation.iterations;
     total.lane_iterations += worker.utilisation.lane_iterations;
   }
+  return total;
+}
+
+}  // namespace
+
+RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  RunSummary summary;
+  summary.events.resize(static_cast<std::size_t>(run.shape.events));
+  summary.instances = run.instances;
+  summary.threads = thread_count(run);
+  const ChunkSizes sizes = chunk_sizes(run, summary.threads);
+  WorkQueue queue(run, sizes.instances, sizes.most_open);
+  queue.start_workers(summary.threads);
+  std::deque<Worker> workers;
+  for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, i);
+  run_threads(
+      queue, workers, [&] { queue.write_all(sink, summary); },
+      [&] {
+        if (!run.progress) return;
+        Progress progress = queue.progress();
+        progress.instances = run.instances;
+        progress.seconds = seconds();
+        run.progress(progress);
+      });
+  const Utilisation total = utilisation_of(workers);
   std::int64_t accounted = 0;
   for (const std::int64_t count : summary.by_status) accounted += count;
   // Instances that were never begun.

@@ -28,29 +28,34 @@ struct Progress {
 /// model's own), start and end time [2]. Called from many threads; must depend on its arguments alone.
 using FillInstance = std::function<void(std::int64_t instance, double* parameters, double* initial, double* t_span)>;
 
-/// The output times [time_count] of an instance with the given time span, in the order of integration.
+/// The output times [times] of an instance with the given time span, in the order of integration.
 using FillTimes = std::function<void(double t_begin, double t_end, double* times)>;
 
 struct EnsembleRun {
   const Kernel* kernel = nullptr;
   DeviceProgram* device = nullptr;  ///< integrates in place of the kernel; null: the processor does
-  int parameter_count = 0;
-  int variable_count = 0;
-  int given_derivatives = 0;  ///< that an instance starts from, beside the values of the variables
-  int event_count = 0;        ///< events of the model
-  int discrete_count = 0;     ///< discrete numbers of the model
-  std::int64_t instances = 0;
+  /// Sizes of the model, `shape_of(model)`, output times, and whether states at the end are asked for; the run adds
+  /// what follows from `saved` and `options`.
+  InstanceShape shape;
+  std::int64_t first = 0;      ///< number of the first instance to do
+  std::int64_t instances = 0;  ///< to do
   FillInstance fill_instance;
-  int time_count = 1;
   FillTimes fill_times;
   std::optional<InputPlan> plan;  ///< the same inputs and times, as a device computes them; none: it cannot
   std::vector<int> saved;         ///< indices of the variables to save
   SolverOptions options;          ///< atol already has one entry per variable
   double fixed_step = 0.0;        ///< > 0: constant steps without error control, for convergence studies
   std::int64_t chunk_size = 0;    ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
-  bool end_states = false;        ///< chunks bring y and y' where instances ended
   const std::atomic<bool>* stop = nullptr;        ///< set: finish what is written, then return
   std::function<void(const Progress&)> progress;  ///< from the calling thread
+
+  /// `shape` with what follows from `saved` and `options`.
+  InstanceShape instance_shape() const {
+    InstanceShape whole = shape;
+    whole.saved = static_cast<int>(saved.size());
+    whole.event_capacity = shape.events > 0 ? options.event_log : 0;
+    return whole;
+  }
 };
 
 /// How the instances of a run fared with one event of the model.

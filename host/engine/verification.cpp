@@ -273,6 +273,17 @@ void Solutions::replace(std::size_t i, const Solutions& other, std::size_t from)
   std::copy(begin, begin + row, values.begin() + static_cast<std::ptrdiff_t>(i) * row);
 }
 
+void SolutionSink::write(const Chunk& chunk) {
+  if (next_ == nullptr) {
+    for (std::int64_t i = 0; i < chunk.count; ++i) solutions_.add(chunk, i);
+    return;
+  }
+  next_->write(chunk);
+  for (; wanted_ < which_.size() && which_[wanted_] < chunk.first + chunk.count; ++wanted_) {
+    solutions_.add(chunk, which_[wanted_] - chunk.first);
+  }
+}
+
 Verification verify(const VerificationSettings& settings, const Solutions& asked,
                     const std::array<const Solutions*, 2>& references) {
   Verification result;

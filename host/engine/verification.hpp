@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <manyfold/result.hpp>
@@ -23,6 +24,24 @@ struct Solutions {
   void add(const Chunk& chunk, std::int64_t i);
   /// Puts instance `from` of `other`, of the same ensemble, in the place of instance `i`.
   void replace(std::size_t i, const Solutions& other, std::size_t from);
+};
+
+/// Keeps the solutions of some instances, or of all.
+class SolutionSink : public ResultSink {
+ public:
+  SolutionSink() = default;
+  /// Those of the instances `which` alone, ascending; all chunks go on to `next`.
+  SolutionSink(std::vector<std::int64_t> which, ResultSink& next) : which_(std::move(which)), next_(&next) {}
+
+  void write(const Chunk& chunk) override;
+
+  const Solutions& solutions() const { return solutions_; }
+
+ private:
+  Solutions solutions_;
+  std::vector<std::int64_t> which_;
+  std::size_t wanted_ = 0;  ///< in `which_`: the next one
+  ResultSink* next_ = nullptr;
 };
 
 /// The instances of an ensemble to verify, ascending: about `share` of them, at least one if share > 0. Whether an

@@ -57,9 +57,7 @@ struct Sweep {
   std::map<std::string, SourcePosition> solver_positions;  ///< of the values in [solver]
   SolverOptions options;                                   ///< atol: one value, that of variables not in `atol`
   std::vector<PlacedTolerance> atol;
-  SourcePosition initial_conditions_position;
   double verify = 0.0;  ///< share of the instances whose accuracy is verified
-  SourcePosition verify_position;
 
   SamplerSettings sampling;  ///< sampler may also be "table"; instances 0: not given
   SourcePosition instances_position;
@@ -85,10 +83,6 @@ std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_v
 /// The message with FILE:LINE:COLUMN of what it begins with, a key of [solver] or the model; as it is where it has a
 /// place or that is not in the file.
 std::string placed(const Sweep& sweep, const std::string& message);
-
-/// `given_at_start` for [solver] initial_conditions; empty if the file has none. Throws UsageError with the place in
-/// it.
-std::vector<int> given_at_start(const Sweep& sweep, const ModelDescription& model);
 
 /// Everything the engine and the result file need.
 struct ResolvedSweep {

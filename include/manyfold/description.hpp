@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <manyfold/columns.hpp>
 #include <manyfold/method_limits.hpp>
 
 namespace manyfold {
@@ -105,5 +106,16 @@ struct ModelDescription {
     return number + " (of variable \"" + variables[at].name + "\")";
   }
 };
+
+/// The sizes of the model's instances.
+inline InstanceShape shape_of(const ModelDescription& model) {
+  InstanceShape shape;
+  shape.parameters = static_cast<int>(model.parameters.size());
+  shape.variables = static_cast<int>(model.variables.size());
+  shape.initial = shape.variables + static_cast<int>(model.given_derivatives.size());
+  shape.discrete = static_cast<int>(model.discrete.size());
+  shape.events = static_cast<int>(model.events.size());
+  return shape;
+}
 
 }  // namespace manyfold

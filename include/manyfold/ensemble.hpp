@@ -153,11 +153,7 @@ class Ensemble {
 
     EnsembleRun run;
     run.kernel = &kernel<Equations, Method, spec>();
-    run.parameter_count = static_cast<int>(model_.parameters.size());
-    run.variable_count = result.variable_count;
-    run.given_derivatives = static_cast<int>(model_.given_derivatives.size());
-    run.event_count = static_cast<int>(model_.events.size());
-    run.discrete_count = static_cast<int>(model_.discrete.size());
+    run.shape = shape_of(model_);
     run.instances = instances_;
     run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {
       copy_row(parameters_, instance, model_.parameters.size(), parameters);
@@ -165,34 +161,25 @@ class Ensemble {
       t_span[0] = t_begin_;
       t_span[1] = t_end_;
     };
-    run.time_count = static_cast<int>(times.size());
+    run.shape.times = static_cast<int>(times.size());
     run.fill_times = [&times](double, double, double* out) {
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+    for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
     run.options = options;
-    Collector collector(result);
-    result.summary = run_ensemble(run, collector);
+    InMemoryResult memory;
+    result.summary = run_ensemble(run, memory);
+    const Chunk& all = memory.results();
+    result.outcomes = all.outcomes;
+    result.values = all.values;
+    for (std::int64_t i = 0; i < all.count; ++i) {
+      const auto log = all.event_log(i);
+      result.events.emplace_back(log.begin(), log.end());
+    }
     return result;
   }
 
  private:
-  class Collector : public ResultSink {
-   public:
-    explicit Collector(EnsembleResult& result) : result_(result) {}
-    void write(const Chunk& chunk) override {
-      result_.outcomes.insert(result_.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
-      result_.values.insert(result_.values.end(), chunk.values.begin(), chunk.values.end());
-      for (std::int64_t i = 0; i < chunk.count; ++i) {
-        const auto log = chunk.event_log(i);
-        result_.events.emplace_back(log.begin(), log.end());
-      }
-    }
-
-   private:
-    EnsembleResult& result_;
-  };
-
   static std::string in_words(double number) {
     char text[32];
     std::snprintf(text, sizeof text, "%.15g", number);
@@ -208,11 +195,12 @@ class Ensemble {
     }
     if (options.backend != "auto" && options.backend != "cpu") {
       throw UsageError("Ensemble: backend is '" + options.backend +
-                       "', but ensembles of a program run on the processor: needs 'auto' or 'cpu', or the command");
+                       "', but ensembles of a program run on the processor: needs 'auto' or 'cpu', or a manyfold::Job");
     }
     if (options.tier != "auto" && options.tier != "fused") {
-      throw UsageError("Ensemble: tier is '" + options.tier +
-                       "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or the command");
+      throw UsageError(
+          "Ensemble: tier is '" + options.tier +
+          "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or a manyfold::Job");
     }
     const auto check = [](const char* name, const std::string& choice, const std::vector<std::string>& names,
                           auto compiled, const char* type) {

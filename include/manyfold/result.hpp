@@ -3,39 +3,68 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include <manyfold/outcome.hpp>
+#include <manyfold/columns.hpp>
 
 namespace manyfold {
 
-/// Finished instances `first` ... `first + count - 1`, in order. All arrays are row-major with the instance outermost.
-struct Chunk {
+template <class T>
+using ColumnVector = std::vector<T>;
+
+/// Finished instances `first` ... `first + count - 1`, in order. Each column has `count` rows, one per instance, of the
+/// elements that `Columns` says.
+struct Chunk : Columns<ColumnVector> {
   std::int64_t first = 0;
   std::int64_t count = 0;
-  std::vector<InstanceOutcome> outcomes;  ///< [count]
-  std::vector<double> parameters;         ///< [count][parameters of the model]
-  std::vector<double> initial;  ///< [count][variables, derivatives that are given], before they were made consistent
-  std::vector<double> t_span;   ///< [count][2]: start and end time
-  std::vector<double> times;    ///< [count][times]: output times, in the order of integration
-  std::vector<double> values;   ///< [count][times][saved variables]; NaN where an instance did not arrive
+  InstanceShape shape;
 
-  std::vector<double> end_states;  ///< [count][2][variables]: y and y' where an instance ended; empty if not asked for
+  Chunk() = default;
+  /// Room for `count` instances from `first` on; all numbers are missing yet.
+  Chunk(const InstanceShape& shape_of_instances, std::int64_t first_instance, std::int64_t instances)
+      : first(first_instance), shape(shape_of_instances) {
+    resize(instances);
+  }
 
-  int event_capacity = 0;           ///< entries per instance in the two arrays below
-  std::vector<EventRecord> events;  ///< [count][event_capacity]; the first min(counters.events, event_capacity) are set
-  std::vector<double> event_values;  ///< [count][event_capacity][2][saved variables, discrete numbers]: before, after
-  std::vector<double> first_event_times;  ///< [count][events of the model]; NaN where an event did not occur
+  /// Drops instances at the end, or adds some whose numbers are missing.
+  void resize(std::int64_t instances) {
+    count = instances;
+    for_each_column(
+        shape,
+        [&]<class T>(const Column& column, std::vector<T>& array) {
+          array.resize(static_cast<std::size_t>(count * column.width), missing<T>());
+        },
+        *this);
+  }
+
+  /// Copies all of `part`, whose instances this chunk has too.
+  void put(const Chunk& part) {
+    for_each_column(
+        shape,
+        [at = part.first - first](const Column& column, const auto& from, auto& to) {
+          std::copy(from.begin(), from.end(), to.begin() + at * column.width);
+        },
+        part, *this);
+  }
+
+  /// The columns of all instances, by their addresses.
+  Columns<ColumnPointer> columns() {
+    Columns<ColumnPointer> result{};
+    for_each_column(
+        shape, [](const Column&, auto& array, auto*& address) { address = array.data(); }, *this, result);
+    return result;
+  }
 
   /// The entries in the log of instance `first + i`.
   std::span<const EventRecord> event_log(std::int64_t i) const {
     const auto at = static_cast<std::size_t>(i);
-    const std::int64_t filled = std::min<std::int64_t>(outcomes[at].counters.events, event_capacity);
-    return {events.data() + at * static_cast<std::size_t>(event_capacity), static_cast<std::size_t>(filled)};
+    const std::int64_t filled = std::min<std::int64_t>(outcomes[at].counters.events, shape.event_capacity);
+    return {events.data() + at * static_cast<std::size_t>(shape.event_capacity), static_cast<std::size_t>(filled)};
   }
 };
 
-/// Where chunks go. `write` is called in the order of the instances, from one thread at a time.
+/// Where chunks go. `write` is called from one thread at a time.
 class ResultSink {
  public:
   ResultSink() = default;
@@ -43,6 +72,31 @@ class ResultSink {
   ResultSink& operator=(const ResultSink&) = delete;
   virtual ~ResultSink() = default;
   virtual void write(const Chunk& chunk) = 0;
+  /// Whether chunks must come in the order of the instances; else they come as they finish, and a slow one delays no
+  /// other.
+  virtual bool in_order() const { return true; }
+};
+
+/// Keeps all results: one chunk, whatever the order in which its parts come.
+class InMemoryResult : public ResultSink {
+ public:
+  void write(const Chunk& chunk) override {
+    if (all_.count == 0) all_ = Chunk(chunk.shape, chunk.first, 0);
+    if (chunk.first < all_.first) {
+      Chunk longer(all_.shape, chunk.first, all_.first - chunk.first + all_.count);
+      longer.put(all_);
+      all_ = std::move(longer);
+    }
+    all_.resize(std::max(all_.count, chunk.first - all_.first + chunk.count));
+    all_.put(chunk);
+  }
+  bool in_order() const override { return false; }
+
+  /// All instances that were written, in their order; those between them that were not are missing.
+  const Chunk& results() const { return all_; }
+
+ private:
+  Chunk all_;
 };
 
 }  // namespace manyfold

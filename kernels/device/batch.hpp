@@ -4,22 +4,11 @@
 
 namespace manyfold {
 
-/// Instances in the memory of a device. All arrays are row-major with the instance outermost.
-struct DeviceBatch {
+/// Instances in the memory of a device; each column has `count` rows.
+struct DeviceBatch : Columns<ColumnPointer> {
   std::int64_t first;  ///< number of the first instance in the ensemble
   int count;           ///< instances
-  double* parameters;  ///< [count][parameters of the model]
-  double* initial;     ///< [count][DeviceLayout::initial]; NaN: the model's own
-  double* t_span;      ///< [count][2]
-  double* times;       ///< [count][time_count]
-  int time_count;
-  double* values;             ///< [count][time_count][saved variables]; NaN where an instance does not arrive
-  double* end_states;         ///< [count][2][variables of the model]; may be null
-  InstanceOutcome* outcomes;  ///< [count]
-  EventRecord* events;        ///< [count][event_capacity]
-  double* event_values;       ///< [count][event_capacity][2][saved variables + discrete numbers]
-  int event_capacity;
-  double* first_event_times;  ///< [count][events of the model]; NaN where an event does not occur
+  InstanceShape shape;
   SavedVariables saved;
   void* ready;               ///< [count] initial points, `DeviceLayout::ready_size` bytes each
   const void* options;       ///< `DeviceLayout::options_size` bytes, written by manyfold_prepare

@@ -32,21 +32,21 @@ class BatchSupply {
 
   MANYFOLD_INLINE const Team& team() const { return team_; }
 
+  /// What the model decides of the shape is known when the kernel is compiled.
+  static MANYFOLD_INLINE InstanceShape shape(const DeviceBatch& batch) {
+    return {System::parameters,
+            System::initial_size,
+            System::n,
+            System::discrete,
+            System::events,
+            batch.saved.count,
+            batch.shape.times,
+            batch.shape.event_capacity,
+            batch.end_states != nullptr};
+  }
+
   static MANYFOLD_INLINE Assignment assignment(const DeviceBatch& batch, int i) {
-    const std::int64_t at = i;
-    return {batch.first + at,
-            batch.parameters + at * System::parameters,
-            batch.initial + at * System::initial_size,
-            batch.t_span[2 * at],
-            batch.t_span[2 * at + 1],
-            batch.times + at * batch.time_count,
-            batch.time_count,
-            batch.values + at * batch.time_count * batch.saved.count,
-            batch.end_states != nullptr ? batch.end_states + at * 2 * System::n : nullptr,
-            batch.events + at * batch.event_capacity,
-            batch.event_values + at * batch.event_capacity * 2 * (batch.saved.count + System::discrete),
-            batch.event_capacity,
-            batch.first_event_times + at * System::events};
+    return assignment_of(shape(batch), batch, batch.first, i);
   }
 
   MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
@@ -80,17 +80,16 @@ MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
   const auto& options = *static_cast<const IntegratorOptions<System::n>*>(batch.options);
   auto& ready = static_cast<typename Integrator<Method>::Initial*>(batch.ready)[i];
   const Assignment assignment = BatchSupply<Method>::assignment(batch, i);
-  const double missing = __builtin_bit_cast(double, 0x7ff8ULL << 48);  // NaN
-  for (int k = 0; k < batch.time_count * batch.saved.count; ++k) assignment.values[k] = missing;
-  if (assignment.end_state != nullptr) {
-    for (int k = 0; k < 2 * System::n; ++k) assignment.end_state[k] = missing;
-  }
-  for (int k = 0; k < System::events; ++k) assignment.first_event_times[k] = missing;
+  for_each_column(
+      BatchSupply<Method>::shape(batch),
+      []<class T>(const Column& column, T* row) {
+        if (column.role != ColumnRole::result) return;
+        for (std::int64_t k = 0; k < column.width; ++k) row[k] = missing<T>();
+      },
+      assignment);
   // What it keeps if nobody comes to integrate it.
-  InstanceOutcome outcome;
-  outcome.t_reached = assignment.t_begin;
-  batch.outcomes[i] = outcome;
-  System::complete_initial(assignment.parameters, batch.initial + static_cast<std::int64_t>(i) * System::initial_size);
+  assignment.outcomes->t_reached = assignment.t_begin;
+  System::complete_initial(assignment.parameters, assignment.initial);
   ready.t = assignment.t_begin;
   ready.t_end = assignment.t_end;
   System::distribute_initial(

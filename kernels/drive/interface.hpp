@@ -1,31 +1,31 @@
 #pragma once
 // The seam between an ensemble and the compiled kernel that integrates it: plain structs and function pointers, because
 // kernels are compiled apart, for one model, method and instruction set, and loaded at run time.
-#include <manyfold/outcome.hpp>
+#include <manyfold/columns.hpp>
 
 namespace manyfold {
 
 struct ModelDescription;
 
-/// Changes whenever a struct below or in outcome.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 7;
+/// Changes with the columns; the number before them whenever a struct below or in outcome.hpp and description.hpp does.
+inline constexpr int kernel_interface_version = 8000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
 
-/// One instance for a lane: what it starts from and where its results go.
-struct Assignment {
+/// One instance for a lane: its columns, what it starts from and where its results go. Results are missing already;
+/// logs are to be written as far as something occurs, events beyond their capacity are only counted.
+struct Assignment : Columns<ColumnPointer> {
   std::int64_t instance;
-  const double* parameters;  ///< [parameters of the model]
-  const double* initial;     ///< [variables of the model], then the derivatives that are given
   double t_begin;
   double t_end;
-  const double* times;  ///< [time_count] output times in the order of integration
   int time_count;
-  double* values;             ///< [time_count][saved variables]; stays as it is where the instance does not arrive
-  double* end_state;          ///< [2][variables of the model]: y and y' where the instance ended; may be null
-  EventRecord* events;        ///< [event_capacity], the first of them in the order of time
-  double* event_values;       ///< [event_capacity][2][saved variables + discrete numbers]: before and after
-  int event_capacity;         ///< events beyond are only counted
-  double* first_event_times;  ///< [events of the model]; stays as it is for events that do not occur
+  int event_capacity;
 };
+
+/// Instance `at` of `columns`, number `first + at` of the ensemble.
+constexpr Assignment assignment_of(const InstanceShape& shape, const Columns<ColumnPointer>& columns,
+                                   std::int64_t first, std::int64_t at) {
+  const Columns<ColumnPointer> row = row_of(shape, columns, at);
+  return {row, first + at, row.t_span[0], row.t_span[1], shape.times, shape.event_capacity};
+}
 
 /// Which variables are saved.
 struct SavedVariables {
@@ -62,7 +62,7 @@ struct KernelFeed {
   bool (*cancelled)(void* context);
 };
 
-/// What a compiled kernel offers.
+/// What a compiled kernel offers. That of a description has no method: `run` is null.
 struct Kernel {
   int interface_version;
   const char* method;

@@ -239,13 +239,13 @@ class LaneDriver {
     outcome.counters = integrator_.counters(lane);
     if constexpr (System::has_events) outcome.last_event = last_event_[lane];
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
-    if (assignment.end_state != nullptr && leads(supply_.team())) {
+    if (assignment.end_states != nullptr && leads(supply_.team())) {
       // As the output at the end.
       const auto end = integrator_.point(Lanes::only(lane), integrator_.t());
       const bool at_end = outcome.status == Status::success;
       for_each_index<n>([&](auto i) {
-        assignment.end_state[i] = Lanes::get(at_end ? end(i) : integrator_.y(i), lane);
-        assignment.end_state[n + i] = Lanes::get(integrator_.dy(i), lane);
+        assignment.end_states[i] = Lanes::get(at_end ? end(i) : integrator_.y(i), lane);
+        assignment.end_states[n + i] = Lanes::get(integrator_.dy(i), lane);
       });
     }
     supply_.store(assignment, outcome);

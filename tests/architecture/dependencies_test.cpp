@@ -24,6 +24,20 @@ fs::path root() {
   return fs::path(std::getenv("MANYFOLD_SOURCE"));
 }
 
+/// The folders of floors.txt, the lowest first.
+const std::vector<std::string>& floors() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> folders;
+    std::ifstream stream(root() / "tests" / "architecture" / "floors.txt");
+    for (std::string line; std::getline(stream, line);) {
+      const std::string folder = line.substr(0, line.find_first_of(" #"));
+      if (!folder.empty()) folders.push_back(folder);
+    }
+    return folders;
+  }();
+  return all;
+}
+
 bool is_interface(const std::string& file) {
   return std::find(interface.begin(), interface.end(), file) != interface.end();
 }

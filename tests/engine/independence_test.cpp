@@ -193,7 +193,7 @@ TEST(Cancellation, StopsSoonAndMarksWhatWasNotFinished) {
   run.progress = [&](const Progress& progress) {
     if (progress.finished > 0) stop = true;
   };
-  test::Memory memory;
+  InMemoryResult memory;
   const RunSummary summary = run_ensemble(run, memory);
   EXPECT_TRUE(summary.interrupted);
   const auto finished = summary.by_status[static_cast<std::size_t>(Status::success)];

@@ -46,9 +46,9 @@ struct Start {
       const std::vector<double>& row = rows[static_cast<std::size_t>(instance)];
       std::copy(row.begin(), row.end(), initial);
     };
-    test::Memory memory;
+    InMemoryResult memory;
     run_ensemble(run, memory);
-    results = memory.results;
+    results = test::results_of(memory.results());
   }
   double value(std::size_t instance, std::size_t variable) const {
     return results.values[instance * 2 * loaded.model.variables.size() + variable];

@@ -344,35 +344,24 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
                                                12345},
                                               quantities);
 
-  class Inputs : public ResultSink {
-   public:
-    void write(const Chunk& chunk) override {
-      parameters.insert(parameters.end(), chunk.parameters.begin(), chunk.parameters.end());
-      initial.insert(initial.end(), chunk.initial.begin(), chunk.initial.end());
-      t_span.insert(t_span.end(), chunk.t_span.begin(), chunk.t_span.end());
-      times.insert(times.end(), chunk.times.begin(), chunk.times.end());
-    }
-    std::vector<double> parameters, initial, t_span, times;
-  } sampled;
+  InMemoryResult memory;
   EnsembleRun run;
   run.kernel = loaded.kernel;
-  run.parameter_count = static_cast<int>(model.parameters.size());
-  run.variable_count = static_cast<int>(model.variables.size());
-  run.event_count = static_cast<int>(model.events.size());
-  run.discrete_count = static_cast<int>(model.discrete.size());
+  run.shape = shape_of(model);
   run.instances = inputs.instances();
   run.fill_instance = [](std::int64_t, double*, double*, double*) { FAIL() << "the host filled an instance"; };
   run.plan = inputs.plan();
   ASSERT_TRUE(run.plan);
-  run.plan->time_count = run.time_count = 5;
+  run.plan->time_count = run.shape.times = 5;
   run.saved = {0};
   run.options.rtol = 1e-3;
   run.options.atol.assign(model.variables.size(), 1e-3);
-  DeviceDemand demand{run.instances, run.time_count, 1, false, 0.0, run.options.event_log};
+  DeviceDemand demand{run.instances, run.instance_shape()};
   demand.sampling = DeviceSampling{sampling_source(), *run.plan};
   const auto program = devices->load(device_source({"rectifier", "radau5", std::nullopt, ""}), demand);
   run.device = program.get();
-  run_ensemble(run, sampled);
+  run_ensemble(run, memory);
+  const Chunk& sampled = memory.results();
 
   const std::size_t np = model.parameters.size();
   const std::size_t n = model.variables.size();
@@ -413,8 +402,7 @@ TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   const LoadedKernel& loaded = test::kernel_of("robertson", "radau5");
   EnsembleRun run;
   run.kernel = loaded.kernel;
-  run.parameter_count = 3;
-  run.variable_count = 3;
+  run.shape = shape_of(loaded.model);
   run.instances = executes_ptx() ? 200 : emulated() ? 20'000 : 10'000'000;
   run.fill_instance = [](std::int64_t i, double* p, double* y, double* t_span) {
     p[0] = 0.02 + 4e-9 * static_cast<double>(i);
@@ -430,7 +418,7 @@ TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   run.options.atol = {1e-6, 1e-10, 1e-6};
   if (emulated()) setenv("MANYFOLD_EMULATED_PROBLEM", "robertson", 1);
   const auto program =
-      devices->load(device_source({"robertson", "radau5", std::nullopt, ""}), {run.instances, 1, 1, false, 0.0});
+      devices->load(device_source({"robertson", "radau5", std::nullopt, ""}), {run.instances, run.instance_shape()});
   run.device = program.get();
   const RunSummary summary = run_ensemble(run, tally);
   EXPECT_EQ(summary.by_status[0], run.instances);

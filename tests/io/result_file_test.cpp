@@ -127,6 +127,7 @@ class ResultFileTest : public ::testing::Test {
 
   static Chunk chunk(const ResultFileSettings& settings, std::int64_t first, std::int64_t count) {
     Chunk result;
+    result.shape = shape_of(settings.model);
     result.first = first;
     result.count = count;
     const auto times = static_cast<std::size_t>(settings.times.count());
@@ -399,7 +400,7 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
   // Instance i has i events, of which two fit; the second kind occurs in instance 3 alone.
   const auto with_events = [&](std::int64_t first, std::int64_t count) {
     Chunk result = chunk(wanted, first, count);
-    result.event_capacity = 2;
+    result.shape.event_capacity = 2;
     result.events.resize(static_cast<std::size_t>(count) * 2);
     for (std::int64_t i = first; i < first + count; ++i) {
       const auto at = static_cast<std::size_t>(i - first);

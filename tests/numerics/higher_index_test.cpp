@@ -189,18 +189,18 @@ TEST(HigherIndexAccuracy, SliderCrankMeetsItsReference) {
     defaults(instance, p, y, t_span);
     std::copy(initial.begin(), initial.end(), y);
   };
-  test::Memory memory;
+  InMemoryResult memory;
   run_ensemble(run, memory);
-  ASSERT_EQ(memory.results.outcomes[0].status, Status::success);
+  ASSERT_EQ(memory.results().outcomes[0].status, Status::success);
   // Index 1: three thousand tolerances, as above. Accelerations and multipliers: a hundred times tolerance^0.6.
   const auto scale = test::error_scales("slider_crank", exact.size());
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double error = std::abs(memory.results.values[i] - exact[i]) / (scale[i] + std::abs(exact[i]));
+    const double error = std::abs(memory.results().values[i] - exact[i]) / (scale[i] + std::abs(exact[i]));
     std::cout << kernel.model.variables[i].name << " " << error << "\n";
     EXPECT_LE(error, i < 14 ? 3e-7 : 1e-4) << kernel.model.variables[i].name;
   }
   // The measure of the Test Set: correct digits of the positions.
-  for (std::size_t i = 0; i < 7; ++i) EXPECT_LE(std::abs(memory.results.values[i] / exact[i] - 1.0), 1e-7) << i;
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_LE(std::abs(memory.results().values[i] / exact[i] - 1.0), 1e-7) << i;
 }
 
 // Other lengths and speeds than those of the reference start on the constraints, too.

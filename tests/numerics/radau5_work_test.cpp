@@ -62,9 +62,9 @@ TEST(Radau5Work, IsThatOfRadau5) {
     ensemble.repeat_defaults(1);
     EnsembleRun run = ensemble.request();
     run.options.first_step = 1e-6;  // theirs
-    test::Memory memory;
+    InMemoryResult memory;
     run_ensemble(run, memory);
-    const InstanceOutcome& outcome = memory.results.outcomes[0];
+    const InstanceOutcome& outcome = memory.results().outcomes[0];
     ASSERT_EQ(outcome.status, Status::success);
     const Counters& ours = outcome.counters;
     const auto attempts = static_cast<double>(ours.steps + ours.rejected + ours.newton_failures);

@@ -12,13 +12,8 @@
 
 namespace manyfold::test {
 
-struct BatchResult {
-  std::vector<double> values;      ///< [instances][times][variables]
-  std::vector<double> end_states;  ///< [instances][2][variables]
-  std::vector<InstanceOutcome> outcomes;
-  std::vector<EventRecord> events;        ///< [instances][log]
-  std::vector<double> event_values;       ///< [instances][log][2][variables, discrete numbers]
-  std::vector<double> first_event_times;  ///< [instances][events]
+struct BatchResult : Chunk {
+  using Chunk::Chunk;
   Utilisation utilisation;
 };
 
@@ -29,24 +24,14 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   using System = typename Method::System;
   const EnsembleRun run = ensemble.request();
   const auto count = static_cast<std::size_t>(run.instances);
-  const auto times = static_cast<std::size_t>(run.time_count);
   constexpr auto n = static_cast<std::size_t>(System::n);
-  std::vector<double> parameters(count * System::parameters);
-  std::vector<double> initial(count * n);
-  std::vector<double> t_span(count * 2);
-  std::vector<double> output_times(count * times);
-  BatchResult result;
-  result.values.assign(count * times * n, std::nan(""));
-  result.end_states.assign(count * 2 * n, std::nan(""));
-  result.outcomes.resize(count);
-  const auto log = static_cast<std::size_t>(System::has_events ? run.options.event_log : 0);
-  result.events.resize(count * log);
-  result.event_values.assign(count * log * 2 * (n + System::discrete), std::nan(""));
-  result.first_event_times.assign(count * System::events, std::nan(""));
-  for (std::size_t i = 0; i < count; ++i) {
-    double* p = parameters.data() + i * System::parameters;
-    run.fill_instance(static_cast<std::int64_t>(i), p, initial.data() + i * n, t_span.data() + 2 * i);
-    run.fill_times(t_span[2 * i], t_span[2 * i + 1], output_times.data() + i * times);
+  InstanceShape shape = run.instance_shape();
+  shape.has_end_states = true;
+  BatchResult result(shape, 0, run.instances);
+  for (std::int64_t i = 0; i < run.instances; ++i) {
+    const auto row = row_of(shape, result.columns(), i);
+    run.fill_instance(i, row.parameters, row.initial, row.t_span);
+    run.fill_times(row.t_span[0], row.t_span[1], row.times);
   }
   std::vector<int> place(n);
   for (std::size_t i = 0; i < n; ++i) place[i] = static_cast<int>(i);
@@ -62,20 +47,9 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   int next = 0;
   const int stop = cancelled ? 1 : 0;
   DeviceBatch batch{};
-  batch.first = 0;
+  static_cast<Columns<ColumnPointer>&>(batch) = result.columns();
   batch.count = static_cast<int>(count);
-  batch.parameters = parameters.data();
-  batch.initial = initial.data();
-  batch.t_span = t_span.data();
-  batch.times = output_times.data();
-  batch.time_count = run.time_count;
-  batch.values = result.values.data();
-  batch.end_states = result.end_states.data();
-  batch.outcomes = result.outcomes.data();
-  batch.events = result.events.data();
-  batch.event_values = result.event_values.data();
-  batch.event_capacity = static_cast<int>(log);
-  batch.first_event_times = result.first_event_times.data();
+  batch.shape = shape;
   batch.saved = options.saved;
   batch.ready = ready.data();
   batch.options = &settings;

@@ -39,26 +39,17 @@ struct Results {
   std::vector<double> first_event_times;          ///< [instances][events]
 };
 
-class Memory : public ResultSink {
- public:
-  void write(const Chunk& chunk) override {
-    EXPECT_EQ(chunk.first, std::ssize(results.outcomes)) << "chunks arrive in order";
-    results.outcomes.insert(results.outcomes.end(), chunk.outcomes.begin(), chunk.outcomes.end());
-    results.values.insert(results.values.end(), chunk.values.begin(), chunk.values.end());
-    results.first_event_times.insert(results.first_event_times.end(), chunk.first_event_times.begin(),
-                                     chunk.first_event_times.end());
-    for (std::int64_t i = 0; i < chunk.count; ++i) {
-      const auto log = chunk.event_log(i);
-      results.events.emplace_back(log.begin(), log.end());
-      std::vector<double>& numbers = results.event_values.emplace_back();
-      if (chunk.event_capacity == 0) continue;
-      const auto row = std::ssize(chunk.event_values) / std::ssize(chunk.events);
-      const auto values = chunk.event_values.begin() + i * chunk.event_capacity * row;
-      numbers.assign(values, values + std::ssize(log) * row);
-    }
+inline Results results_of(const Chunk& all) {
+  Results results{all.outcomes, all.values, {}, {}, all.first_event_times};
+  const std::int64_t row = 2 * (all.shape.saved + all.shape.discrete);
+  for (std::int64_t i = 0; i < all.count; ++i) {
+    const auto log = all.event_log(i);
+    results.events.emplace_back(log.begin(), log.end());
+    const auto values = all.event_values.begin() + i * all.shape.event_capacity * row;
+    results.event_values.emplace_back(values, values + std::ssize(log) * row);
   }
-  Results results;
-};
+  return results;
+}
 
 struct Ensemble {
   const LoadedKernel* loaded;
@@ -95,11 +86,7 @@ struct Ensemble {
   EnsembleRun request() const {
     EnsembleRun run;
     run.kernel = loaded->kernel;
-    run.parameter_count = static_cast<int>(parameter_count());
-    run.variable_count = static_cast<int>(variable_count());
-    run.given_derivatives = static_cast<int>(loaded->model.given_derivatives.size());
-    run.event_count = static_cast<int>(loaded->model.events.size());
-    run.discrete_count = static_cast<int>(loaded->model.discrete.size());
+    run.shape = shape_of(loaded->model);
     run.instances = static_cast<std::int64_t>(instances());
     run.fill_instance = [this](std::int64_t instance, double* p, double* initial, double* t_span) {
       const std::size_t np = parameter_count();
@@ -108,12 +95,12 @@ struct Ensemble {
       t_span[0] = t_begin;
       t_span[1] = t_end;
     };
-    run.time_count = times.empty() ? 1 : static_cast<int>(times.size());
+    run.shape.times = times.empty() ? 1 : static_cast<int>(times.size());
     run.fill_times = [this](double, double end, double* out) {
       if (times.empty()) out[0] = end;
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.variable_count; ++i) run.saved.push_back(i);
+    for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
     run.options.rtol = rtol;
     run.options.atol = atol.empty() ? std::vector<double>(variable_count(), rtol) : atol;
     run.options.threads = threads;
@@ -127,17 +114,17 @@ struct Ensemble {
   }
 
   Results solve(RunSummary* summary = nullptr) const {
-    Memory memory;
+    InMemoryResult memory;
     EnsembleRun run = request();
     std::unique_ptr<DeviceProgram> program;
     if (devices != nullptr) {
-      const DeviceDemand demand{run.instances, run.time_count, run.variable_count, false, device_memory, event_log};
+      const DeviceDemand demand{run.instances, run.instance_shape(), device_memory};
       program = devices->load(device_source(device_request, device_shape), demand);
       run.device = program.get();
     }
     const RunSummary result = run_ensemble(run, memory);
     if (summary != nullptr) *summary = result;
-    return memory.results;
+    return results_of(memory.results());
   }
 };
 

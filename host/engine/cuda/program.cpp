@@ -22,143 +22,94 @@ constexpr std::int64_t most_batch_bytes = std::int64_t{512} << 20;
 /// How often a batch refills the place of an instance, so that its stragglers count little.
 constexpr int refills = 8;
 
-/// Entries in the event log of an instance, and the numbers of all of them.
-std::size_t event_capacity_of(const DeviceLayout& layout, const DeviceDemand& demand) {
-  return layout.events > 0 ? static_cast<std::size_t>(demand.event_log) : 0;
-}
-std::size_t event_numbers_of(const DeviceLayout& layout, const DeviceDemand& demand) {
-  return event_capacity_of(layout, demand) * 2 * static_cast<std::size_t>(demand.saved_count + layout.discrete);
-}
-
 /// Bytes per instance on the device, and in page-locked memory but for `ready_size`.
 std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& demand) {
-  const auto n = static_cast<std::size_t>(layout.variables);
-  const auto times = static_cast<std::size_t>(demand.time_count);
-  const std::size_t doubles = static_cast<std::size_t>(layout.parameters + layout.initial) + 2 + times +
-                              times * static_cast<std::size_t>(demand.saved_count) + (demand.end_states ? 2 * n : 0) +
-                              event_numbers_of(layout, demand) + static_cast<std::size_t>(layout.events);
-  return doubles * sizeof(double) + event_capacity_of(layout, demand) * sizeof(EventRecord) + sizeof(InstanceOutcome) +
-         static_cast<std::size_t>(layout.ready_size);
+  return static_cast<std::size_t>(bytes_of_instance(demand.shape) + layout.ready_size);
 }
 
 /// An array of one batch on the device, and in page-locked memory from where it is copied while the host works on.
 template <class T>
 class BatchArray {
  public:
-  /// `size`: elements of an instance.
-  BatchArray(std::size_t capacity, std::size_t size) : size_(size), host_(capacity * size), device_(capacity * size) {}
-
-  void copy_in(const std::vector<T>& from, CUstream stream) {
-    std::copy(from.begin(), from.end(), host_.data());
-    device_.copy_from(host_.data(), from.size(), stream);
+  /// `width`: elements of an instance.
+  void allocate(std::size_t capacity, std::int64_t width) {
+    width_ = static_cast<std::size_t>(width);
+    host_.emplace(capacity * width_);
+    device_.emplace(capacity * width_);
   }
-  std::size_t size() const { return size_; }
-  void begin_copy_out(std::size_t count, CUstream stream) { device_.copy_to(host_.data(), count * size_, stream); }
+  void copy_in(const std::vector<T>& from, CUstream stream) {
+    std::copy(from.begin(), from.end(), host_->data());
+    device_->copy_from(host_->data(), from.size(), stream);
+  }
+  void begin_copy_out(std::size_t count, CUstream stream) { device_->copy_to(host_->data(), count * width_, stream); }
   /// After the copy.
-  void copy_out(std::vector<T>& to) const { std::copy_n(host_.data(), to.size(), to.begin()); }
-  void clear(CUstream stream) { device_.clear(stream); }
-  T* get() const { return device_.get(); }
+  void copy_out(std::vector<T>& to) const { std::copy_n(host_->data(), to.size(), to.begin()); }
+  void clear(CUstream stream) { device_->clear(stream); }
+  T* get() const { return width_ > 0 ? device_->get() : nullptr; }
 
  private:
-  std::size_t size_;
-  PinnedArray<T> host_;
-  DeviceArray<T> device_;
+  std::size_t width_ = 0;
+  std::optional<PinnedArray<T>> host_;
+  std::optional<DeviceArray<T>> device_;
 };
 
 /// The data of one batch.
 class BatchMemory {
  public:
   BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
-      : time_count_(demand.time_count),
-        event_capacity_(event_capacity_of(layout, demand)),
-        parameters_(capacity, static_cast<std::size_t>(layout.parameters)),
-        initial_(capacity, static_cast<std::size_t>(layout.initial)),
-        t_span_(capacity, 2),
-        times_(capacity, static_cast<std::size_t>(demand.time_count)),
-        values_(capacity, static_cast<std::size_t>(demand.time_count) * static_cast<std::size_t>(demand.saved_count)),
-        end_states_(capacity, demand.end_states ? 2 * static_cast<std::size_t>(layout.variables) : 0),
-        outcomes_(capacity, 1),
-        events_(capacity, event_capacity_),
-        event_values_(capacity, event_numbers_of(layout, demand)),
-        first_event_times_(capacity, static_cast<std::size_t>(layout.events)),
-        ready_(capacity * static_cast<std::size_t>(layout.ready_size)),
-        next_(1) {}
+      : shape_(demand.shape), ready_(capacity * static_cast<std::size_t>(layout.ready_size)), next_(1) {
+    each([&](const Column& column, auto& array) { array.allocate(capacity, column.width); });
+  }
 
   /// Once, before the first batch: logs are copied whole, also where nothing was written.
   void clear_logs(CUstream stream) {
-    events_.clear(stream);
-    event_values_.clear(stream);
+    each([&](const Column& column, auto& array) {
+      if (column.role == ColumnRole::log) array.clear(stream);
+    });
   }
 
   /// The inputs of `chunk` to the device.
   void copy_in(const Chunk& chunk, CUstream stream) {
-    parameters_.copy_in(chunk.parameters, stream);
-    initial_.copy_in(chunk.initial, stream);
-    t_span_.copy_in(chunk.t_span, stream);
-    times_.copy_in(chunk.times, stream);
+    each(
+        [&](const Column& column, auto& array, const auto& from) {
+          if (column.role == ColumnRole::input) array.copy_in(from, stream);
+        },
+        chunk);
   }
 
   /// Results, and inputs if they were computed there, from the device.
   void begin_copy_out(std::size_t count, bool with_inputs, CUstream stream) {
-    if (with_inputs) visit_inputs([&](auto& array, auto) { array.begin_copy_out(count, stream); });
-    visit_results([&](auto& array, auto) { array.begin_copy_out(count, stream); });
+    each([&](const Column& column, auto& array) {
+      if (with_inputs || column.role != ColumnRole::input) array.begin_copy_out(count, stream);
+    });
   }
   /// After the copy.
   void copy_out(Chunk& chunk, bool with_inputs) {
-    if (with_inputs) visit_inputs([&](auto& array, auto member) { array.copy_out(chunk.*member); });
-    visit_results([&](auto& array, auto member) { array.copy_out(chunk.*member); });
+    each(
+        [&](const Column& column, const auto& array, auto& to) {
+          if (with_inputs || column.role != ColumnRole::input) array.copy_out(to);
+        },
+        chunk);
   }
 
   /// The instances of a batch, and an empty queue.
   DeviceBatch batch(std::size_t count, CUstream stream) {
     next_.clear(stream);
     DeviceBatch batch{};
+    each([](const Column&, const auto& array, auto*& address) { address = array.get(); }, batch);
     batch.count = static_cast<int>(count);
-    batch.parameters = parameters_.get();
-    batch.initial = initial_.get();
-    batch.t_span = t_span_.get();
-    batch.times = times_.get();
-    batch.time_count = time_count_;
-    batch.values = values_.get();
-    batch.end_states = end_states_.size() > 0 ? end_states_.get() : nullptr;
-    batch.outcomes = outcomes_.get();
-    batch.events = events_.get();
-    batch.event_values = event_values_.get();
-    batch.event_capacity = static_cast<int>(event_capacity_);
-    batch.first_event_times = first_event_times_.get();
+    batch.shape = shape_;
     batch.ready = ready_.get();
     batch.next = next_.get();
     return batch;
   }
 
  private:
-  void visit_inputs(auto&& visit) {
-    visit(parameters_, &Chunk::parameters);
-    visit(initial_, &Chunk::initial);
-    visit(t_span_, &Chunk::t_span);
-    visit(times_, &Chunk::times);
-  }
-  void visit_results(auto&& visit) {
-    visit(values_, &Chunk::values);
-    visit(end_states_, &Chunk::end_states);
-    visit(outcomes_, &Chunk::outcomes);
-    visit(events_, &Chunk::events);
-    visit(event_values_, &Chunk::event_values);
-    visit(first_event_times_, &Chunk::first_event_times);
-  }
+  /// Visits all arrays, with the columns of `others` beside them.
+  void each(auto&& visit, auto&... others) { for_each_column(shape_, visit, columns_, others...); }
 
-  int time_count_;
-  std::size_t event_capacity_;
-  BatchArray<double> parameters_;
-  BatchArray<double> initial_;
-  BatchArray<double> t_span_;
-  BatchArray<double> times_;
-  BatchArray<double> values_;
-  BatchArray<double> end_states_;
-  BatchArray<InstanceOutcome> outcomes_;
-  BatchArray<EventRecord> events_;
-  BatchArray<double> event_values_;
-  BatchArray<double> first_event_times_;
+  InstanceShape shape_;
+  Columns<BatchArray> columns_;
   DeviceArray<char> ready_;
   DeviceArray<int> next_;
 };

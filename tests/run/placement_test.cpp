@@ -1,9 +1,15 @@
 // Which tier integrates, and why, for kernels and devices of all kinds.
 #include <gtest/gtest.h>
 
-#include "host/cli/common.hpp"
+#include <algorithm>
+#include <memory>
 
-namespace manyfold::cli {
+#include <manyfold/error.hpp>
+
+#include "host/compiler/catalog.hpp"
+#include "host/run/placement.hpp"
+
+namespace manyfold {
 namespace {
 
 /// A device with or without what the lockstep tier needs for full matrices.
@@ -38,11 +44,15 @@ struct Problem {
 const Devices with_cublas;
 const Devices without_cublas("no cuBLAS: it is not there");
 
-ChosenTier choose(const Problem& problem, const std::string& tier = "auto", const std::string& method = "radau5",
-                  const DeviceBackend* devices = &with_cublas) {
+Placement choose(const Problem& problem, const std::string& tier = "auto", const std::string& method = "radau5",
+                 const DeviceBackend* devices = &with_cublas) {
   SolverOptions options;
   options.tier = tier;
-  return choose_tier(options, method, {devices != nullptr ? "cuda" : "cpu", "", devices}, problem.loaded);
+  options.method = method;
+  Placement placement;
+  placement.devices = devices;
+  choose_tier(options, problem.loaded, placement);
+  return placement;
 }
 
 long full(long n) {
@@ -50,23 +60,23 @@ long full(long n) {
 }
 
 TEST(Tier, IsLockstepForFullMatricesOfManyVariables) {
-  const ChosenTier chosen = choose(Problem(33, full(33)));
+  const Placement chosen = choose(Problem(33, full(33)));
   EXPECT_EQ(chosen.tier, Tier::lockstep);
-  EXPECT_EQ(chosen.reason, "33 variables in full matrices");
+  EXPECT_EQ(chosen.tier_reason, "33 variables in full matrices");
   EXPECT_EQ(choose(Problem(100, full(100)), "auto", "auto").tier, Tier::lockstep);
 }
 
 TEST(Tier, IsFusedForFewVariablesAndForSparseMatrices) {
-  EXPECT_EQ(choose(Problem(32, full(32))).reason, "32 variables are few");
+  EXPECT_EQ(choose(Problem(32, full(32))).tier_reason, "32 variables are few");
   EXPECT_EQ(choose(Problem(32, full(32))).tier, Tier::fused);
-  EXPECT_EQ(choose(Problem(200, 1500)).reason, "the matrices are sparse");
+  EXPECT_EQ(choose(Problem(200, 1500)).tier_reason, "the matrices are sparse");
   EXPECT_EQ(choose(Problem(200, 1500)).tier, Tier::fused);
 }
 
 TEST(Tier, IsFusedWhereTheLockstepTierCannotBe) {
   const Problem large(40, full(40));
-  EXPECT_EQ(choose(large, "auto", "rodas4").reason, "the lockstep tier does not have method 'rodas4'");
-  EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).reason, "no cuBLAS: it is not there");
+  EXPECT_EQ(choose(large, "auto", "rodas4").tier_reason, "the lockstep tier does not have method 'rodas4'");
+  EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier_reason, "no cuBLAS: it is not there");
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier, Tier::fused);
   EXPECT_EQ(choose(large, "auto", "radau5", nullptr).tier, Tier::fused) << "on the processor";
 }
@@ -93,4 +103,4 @@ TEST(Tier, CanBeForced) {
 }
 
 }  // namespace
-}  // namespace manyfold::cli
+}  // namespace manyfold

@@ -1,0 +1,73 @@
+// The texts that a device's compiler gets.
+#include <fmt/format.h>
+
+#include "host/compiler/cache_key.hpp"
+#include "host/compiler/kernel_cache.hpp"
+#include "host/compiler/kernel_unit.hpp"
+#include "host/compiler/toolchain.hpp"
+
+namespace manyfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Threads of a block on a GPU at most: enough to fill a multiprocessor's registers with few blocks, few enough that
+/// blocks that have run out of instances make room for others.
+constexpr int most_threads_of_block = 128;
+
+/// Keeps what is compiled of `source` under `key`.
+void keep_in_cache(DeviceSource& source, const CacheLabel& label, const std::string& key) {
+  if (key.empty()) return;
+  const auto name = [key, stem = source.stem](const std::string& target) {
+    return fmt::format("{}-{}-{}", stem, target, key);
+  };
+  source.find = [name, note = source.announce](const std::string& target) -> std::optional<std::string> {
+    const KernelCache cache(kernel_cache(), note);
+    const auto entry = cache.find(name(target));
+    return entry ? file_content(cache.path(*entry)) : std::nullopt;
+  };
+  source.keep = [name, label, note = source.announce](const std::string& target, const std::string& code) {
+    const KernelCache cache(kernel_cache(), note);
+    if (const auto content = cache.put(code, ".device")) {
+      cache.keep({name(target), {label.model, label.method, fmt::format("{} {}", label.target, target)}, *content, {}});
+    }
+  };
+}
+
+}  // namespace
+
+DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape,
+                           const std::function<void(const std::string&)>& announce) {
+  const ModelSource source = find_model(request.model);
+  const MethodDescription& method = method_of(request, describe(request, announce));
+  DeviceSource result;
+  result.tier = shape.tier;
+  const int block = shape.block > 0 ? shape.block : most_threads_of_block;
+  const KernelUnit unit =
+      shape.tier == Tier::lockstep
+          ? kernel_unit(request, source, "kernels/device/phased_kernel.hpp",
+                        fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, kernel_spec, {})", method.template_name, block))
+          : kernel_unit(request, source, "kernels/device/fused_kernel.hpp",
+                        fmt::format("MANYFOLD_DEVICE_KERNEL({}, kernel_spec, {}, {}, {})", method.template_name, block,
+                                    shape.block > 0, shape.tile));
+  result.text = unit.text;
+  result.stem = fmt::format("{}-{}-{}", short_stem(source), method.name, request.precision);
+  result.include_paths = {header_root() / "include", header_root()};
+  result.announce = announce;
+  keep_in_cache(result, {request.model, method.name, request.precision}, device_key(unit.content, source.file));
+  return result;
+}
+
+DeviceSource sampling_source(const std::function<void(const std::string&)>& announce) {
+  const fs::path header = header_root() / "kernels" / "device" / "sampling_kernel.hpp";
+  DeviceSource result;
+  result.text = fmt::format("#include \"{}\"\n", header.string());
+  result.stem = "sampling";
+  result.include_paths = {header_root() / "include", header_root()};
+  result.announce = announce;
+  result.contracted = false;
+  keep_in_cache(result, {"", "sampling", "float64"}, device_key(result.text, header));
+  return result;
+}
+
+}  // namespace manyfold

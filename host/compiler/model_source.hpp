@@ -1,0 +1,24 @@
+#pragma once
+// Where the text of a model is.
+#include <filesystem>
+#include <string>
+
+namespace manyfold {
+
+/// A model as the compiler sees it.
+struct ModelSource {
+  std::filesystem::path file;
+  bool builtin = false;
+};
+
+/// The model of a built-in name or the path of a .hpp file. Throws UsageError for others, and for files that are not
+/// there.
+ModelSource find_model(const std::string& model);
+
+/// The text of a file that the user named. Throws UsageError if it cannot be read.
+std::string read_file(const std::filesystem::path& path);
+
+/// What files made of the model are called: at most 100 bytes, as names may have 255.
+std::string short_stem(const ModelSource& source);
+
+}  // namespace manyfold

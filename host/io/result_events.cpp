@@ -1,0 +1,211 @@
+#include "host/io/result_events.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "host/io/statistics.hpp"
+
+namespace manyfold {
+namespace {
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t event_bins = 50;  // of the histogram of first times
+
+}  // namespace
+
+ResultEvents::ResultEvents(const ResultTarget& target) : target_(target) {
+  define_log();
+  define_kinds();
+}
+
+// Ragged arrays: entry k of each belongs to instance `event_instance[k]`. CF-1.8, section 9.3.4.
+void ResultEvents::define_log() {
+  const ModelDescription& model = target_.settings().model;
+  const int event_dimension = target_.define_dimension("event", NC_UNLIMITED);
+  const auto define_entry = [&](const std::string& name, nc_type type, const std::string& units,
+                                const std::string& long_name) {
+    const int id = target_.define_variable(name, type, {event_dimension}, units, long_name);
+    const std::size_t entries = 8192;
+    target_.check(nc_def_var_chunking(target_.file(), id, NC_CHUNKED, &entries), "defined");
+    target_.check(nc_def_var_deflate(target_.file(), id, 1, 1, 2), "defined");
+    return id;
+  };
+  std::vector<std::string> names;
+  for (const EventDescription& event : model.events) names.push_back(event.name);
+  const auto name_kinds = [&](int id) { target_.put_flags(id, names); };
+  event_instance_ = define_entry("event_instance", NC_INT64, "1", "instance of the event");
+  target_.put_text(event_instance_, "instance_dimension", "instance");
+  event_time_ = define_entry("event_time", NC_DOUBLE, model.time_unit, "time of the event");
+  event_name_ = define_entry("event_name", NC_SHORT, "", "which event it was");
+  name_kinds(event_name_);
+  event_direction_ = define_entry("event_direction", NC_BYTE, "1",
+                                  "direction of the crossing in the direction of integration; 0: scheduled");
+  const auto define_pair = [&](const VariableDescription& variable) {
+    for (const char* side : {"before", "after"}) {
+      event_values_.push_back(define_entry(fmt::format("event_{}_{}", side, variable.name), NC_DOUBLE, variable.unit,
+                                           fmt::format("{} {} the event", variable.name, side)));
+    }
+  };
+  for (const int index : target_.settings().saved) define_pair(model.variables[static_cast<std::size_t>(index)]);
+  for (const VariableDescription& number : model.discrete) define_pair(number);
+}
+
+// What is known of every instance and of the ensemble.
+void ResultEvents::define_kinds() {
+  const ModelDescription& model = target_.settings().model;
+  std::vector<std::string> names;
+  for (const EventDescription& event : model.events) names.push_back(event.name);
+  const auto name_kinds = [&](int id) { target_.put_flags(id, names); };
+  const int event_kind_dimension = target_.define_dimension("event_kind", model.events.size());
+  events_not_logged_ = target_.define_variable("events_not_logged", NC_INT64, {target_.instance_dimension()}, "1",
+                                               "events of the instance that did not fit its log");
+  last_event_ = target_.define_variable("event_last", NC_SHORT, {target_.instance_dimension()}, "",
+                                        "the event that occurred last, which of an event storm is the one; -1: none");
+  name_kinds(last_event_);
+  event_kind_ = target_.define_variable("event_kind", NC_SHORT, {event_kind_dimension}, "", "events of the model");
+  name_kinds(event_kind_);
+  event_probability_ = target_.define_variable(
+      "event_probability", NC_DOUBLE, {event_kind_dimension, target_.time_dimension()}, "1",
+      "part of the instances in which the event has occurred, of those whose solution is known at the time");
+  if (!target_.probabilities().empty()) {
+    event_quantile_ = target_.define_variable("event_first_time_quantile", NC_DOUBLE,
+                                              {event_kind_dimension, target_.quantile_dimension()}, model.time_unit,
+                                              "quantiles of the first event's time over the instances where it occurs");
+  }
+  const int bin_dimension = target_.define_dimension("event_bin", event_bins);
+  const int edge_dimension = target_.define_dimension("event_bin_edge", event_bins + 1);
+  event_bin_edge_ = target_.define_variable("event_bin_edge", NC_DOUBLE, {edge_dimension}, model.time_unit,
+                                            "edges of the bins of first times; a bin includes its later edge");
+  event_histogram_ =
+      target_.define_variable("event_first_time_histogram", NC_INT64, {event_kind_dimension, bin_dimension}, "1",
+                              "instances whose first event falls in the bin");
+  occurred_.assign(model.events.size() * target_.times(), 0);
+  known_.assign(model.events.size() * target_.times(), 0);
+}
+
+void ResultEvents::write(const Chunk& chunk) {
+  write_instances(chunk);
+  count_occurrences(chunk);
+  write_log(chunk);
+}
+
+void ResultEvents::write_instances(const Chunk& chunk) {
+  std::vector<long long> not_logged(chunk.outcomes.size());
+  for (std::size_t i = 0; i < not_logged.size(); ++i) {
+    not_logged[i] = chunk.outcomes[i].counters.events - std::ssize(chunk.event_log(static_cast<std::int64_t>(i)));
+  }
+  const auto first = static_cast<std::size_t>(chunk.first);
+  const std::size_t rows = not_logged.size();
+  target_.check(nc_put_vara_longlong(target_.file(), events_not_logged_, &first, &rows, not_logged.data()), "written");
+  target_.write_column(chunk, last_event_,
+                       [&](std::size_t i) { return static_cast<double>(chunk.outcomes[i].last_event); });
+  for (std::size_t i = 0; i < rows; ++i) {
+    earliest_ = std::min({earliest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
+    latest_ = std::max({latest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
+  }
+}
+
+void ResultEvents::write_log(const Chunk& chunk) {
+  std::vector<long long> instances;
+  std::vector<double> times;
+  std::vector<short> names;
+  std::vector<signed char> directions;
+  std::vector<std::vector<double>> values(event_values_.size());
+  const std::size_t row = entry_size();
+  for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
+    const auto log = chunk.event_log(static_cast<std::int64_t>(i));
+    const double* entry =
+        chunk.event_values.data() + i * static_cast<std::size_t>(chunk.shape.event_capacity) * 2 * row;
+    for (const EventRecord& record : log) {
+      instances.push_back(chunk.first + static_cast<long long>(i));
+      times.push_back(record.time);
+      names.push_back(static_cast<short>(record.event));
+      directions.push_back(static_cast<signed char>(record.direction));
+      for (std::size_t v = 0; v < row; ++v) {
+        values[2 * v].push_back(entry[v]);
+        values[2 * v + 1].push_back(entry[row + v]);
+      }
+      entry += 2 * row;
+    }
+  }
+  if (instances.empty()) return;
+  const std::size_t count = instances.size();
+  target_.check(nc_put_vara_longlong(target_.file(), event_instance_, &events_, &count, instances.data()), "written");
+  target_.check(nc_put_vara_double(target_.file(), event_time_, &events_, &count, times.data()), "written");
+  target_.check(nc_put_vara_short(target_.file(), event_name_, &events_, &count, names.data()), "written");
+  target_.check(nc_put_vara_schar(target_.file(), event_direction_, &events_, &count, directions.data()), "written");
+  for (std::size_t v = 0; v < values.size(); ++v) {
+    target_.check(nc_put_vara_double(target_.file(), event_values_[v], &events_, &count, values[v].data()), "written");
+  }
+  events_ += count;
+}
+
+// An instance that failed before an output time says nothing of the events up to it, unless they occurred.
+void ResultEvents::count_occurrences(const Chunk& chunk) {
+  const std::size_t kinds = target_.settings().model.events.size();
+  for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
+    const double* times = chunk.times.data() + i * target_.times();
+    const double direction = target_.times() > 1 && times[target_.times() - 1] < times[0] ? -1.0 : 1.0;
+    const InstanceOutcome& outcome = chunk.outcomes[i];
+    for (std::size_t k = 0; k < kinds; ++k) {
+      const double time = chunk.first_event_times[i * kinds + k];
+      for (std::size_t t = 0; t < target_.times(); ++t) {
+        const bool occurred = direction * time <= direction * times[t];
+        const bool arrived = direction * outcome.t_reached >= direction * times[t];
+        occurred_[k * target_.times() + t] += occurred ? 1 : 0;
+        known_[k * target_.times() + t] += occurred || arrived || succeeded(outcome.status) ? 1 : 0;
+      }
+    }
+  }
+}
+
+/// Times of the first event of a kind, of the instances in which it occurred.
+std::vector<double> ResultEvents::first_times(std::size_t kind) const {
+  int id = -1;
+  const std::string name = "event_first_time_" + one_word(target_.settings().model.events[kind].name);
+  target_.check(nc_inq_varid(target_.file(), name.c_str(), &id), "read");
+  std::vector<double> times(static_cast<std::size_t>(target_.settings().instances));
+  target_.check(nc_get_var_double(target_.file(), id, times.data()), "read");
+  std::erase_if(times, [](double time) { return std::isnan(time); });
+  return times;
+}
+
+void ResultEvents::write_statistics() {
+  std::vector<double> probability(occurred_.size());
+  for (std::size_t k = 0; k < probability.size(); ++k) {
+    probability[k] = known_[k] > 0 ? static_cast<double>(occurred_[k]) / static_cast<double>(known_[k]) : nan;
+  }
+  target_.check(nc_put_var_double(target_.file(), event_probability_, probability.data()), "written");
+  std::vector<double> edges;
+  for (std::size_t k = 0; k <= event_bins; ++k) {
+    edges.push_back(std::lerp(earliest_, latest_, static_cast<double>(k) / static_cast<double>(event_bins)));
+  }
+  target_.check(nc_put_var_double(target_.file(), event_bin_edge_, edges.data()), "written");
+  std::vector<long long> histogram;
+  std::vector<double> quantiles;
+  for (std::size_t k = 0; k < target_.settings().model.events.size(); ++k) {
+    std::vector<double> times = first_times(k);
+    std::vector<long long> bins(event_bins);
+    for (const double time : times) {
+      const auto beyond = std::lower_bound(edges.begin() + 1, edges.end() - 1, time);
+      ++bins[static_cast<std::size_t>(beyond - edges.begin() - 1)];
+    }
+    histogram.insert(histogram.end(), bins.begin(), bins.end());
+    for (const double level : target_.probabilities()) quantiles.push_back(select_quantile(times, level));
+  }
+  target_.check(nc_put_var_longlong(target_.file(), event_histogram_, histogram.data()), "written");
+  if (!target_.probabilities().empty())
+    target_.check(nc_put_var_double(target_.file(), event_quantile_, quantiles.data()), "written");
+}
+
+void ResultEvents::write_what_is_known() const {
+  std::vector<short> kinds(target_.settings().model.events.size());
+  std::iota(kinds.begin(), kinds.end(), short{0});
+  target_.check(nc_put_var_short(target_.file(), event_kind_, kinds.data()), "written");
+}
+
+}  // namespace manyfold

@@ -1,0 +1,188 @@
+// A sweep against its model: names, inputs, times, memory.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "host/io/memory_need.hpp"
+#include "host/io/sweep_values.hpp"
+#include "host/text/nearest_name.hpp"
+
+namespace manyfold {
+namespace {
+
+Names variable_names(const ModelDescription& model) {
+  Names names;
+  for (const auto& variable : model.variables) names.push_back(variable.name);
+  return names;
+}
+
+int index_of(const Names& names, std::string_view name) {
+  const auto place = std::find(names.begin(), names.end(), name);
+  return place == names.end() ? -1 : static_cast<int>(place - names.begin());
+}
+
+// Quantities with names the model knows; the structural parameter is checked and left out.
+std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDescription& model,
+                                              SweepProblems& problems) {
+  Names parameters;
+  for (const auto& parameter : model.parameters) parameters.push_back(parameter.name);
+  const StructuralParameter& structural = model.structural;
+  if (!structural.name.empty()) parameters.push_back(structural.name);
+  Names initial;
+  for (const auto& quantity : model.initial_quantities()) initial.push_back(quantity.name);
+  std::vector<SampledQuantity> known;
+  for (const SweepQuantity& entry : sweep.quantities) {
+    if (entry.quantity.kind == SampledQuantity::Kind::time) {
+      known.push_back(entry.quantity);
+      continue;
+    }
+    const bool parameter = entry.quantity.kind == SampledQuantity::Kind::parameter;
+    const std::string& name = entry.quantity.name;
+    const Names& names = parameter ? parameters : initial;
+    if (index_of(names, name) < 0) {
+      problems.add(entry.position, fmt::format("model \"{}\" has no {} \"{}\"{}", model.name,
+                                               parameter ? "parameter" : "variable", name, did_you_mean(name, names)));
+    } else if (parameter && !structural.name.empty() && name == structural.name) {
+      if (!entry.integer || *entry.integer < structural.minimum || *entry.integer > structural.maximum) {
+        problems.add(entry.value_position,
+                     fmt::format("parameters.{} must be an integer constant from {} to {}: it shapes "
+                                 "the equations",
+                                 name, structural.minimum, structural.maximum));
+      }
+    } else {
+      known.push_back(entry.quantity);
+    }
+  }
+  return known;
+}
+
+/// The options with an absolute tolerance for every variable.
+SolverOptions resolved_options(const Sweep& sweep, const ModelDescription& model, SweepProblems& problems) {
+  const Names variables = variable_names(model);
+  SolverOptions options = sweep.options;
+  options.atol.assign(variables.size(), sweep.options.atol.front());
+  for (const auto& [variable, value] : sweep.atol) {
+    const int index = index_of(variables, variable.name);
+    if (index >= 0) {
+      options.atol[static_cast<std::size_t>(index)] = value;
+    } else {
+      problems.add(variable.position, fmt::format("atol: model \"{}\" has no variable \"{}\"{}", model.name,
+                                                  variable.name, did_you_mean(variable.name, variables)));
+    }
+  }
+  return options;
+}
+
+/// The variables to save.
+std::vector<int> saved_variables(const Sweep& sweep, const ModelDescription& model, SweepProblems& problems) {
+  const Names variables = variable_names(model);
+  std::vector<int> saved;
+  for (const auto& [name, position] : sweep.variables) {
+    const int index = index_of(variables, name);
+    if (index < 0) {
+      problems.add(position, fmt::format("output.variables: model \"{}\" has no variable \"{}\"{}", model.name, name,
+                                         did_you_mean(name, variables)));
+    }
+    saved.push_back(index);
+  }
+  if (sweep.variables.empty()) {
+    for (std::size_t i = 0; i < variables.size(); ++i) saved.push_back(static_cast<int>(i));
+  }
+  return saved;
+}
+
+/// Nothing if they cannot be made.
+std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDescription& model,
+                                              SweepProblems& problems) {
+  const std::vector<SampledQuantity> quantities = known_quantities(sweep, model, problems);
+  const bool from_table = sweep.sampling.sampler == "table";
+  std::optional<EnsembleInputs> inputs;
+  try {
+    inputs = from_table ? EnsembleInputs::tabulated(model, read_table(sweep.table), quantities)
+                        : EnsembleInputs::sampled(model, sweep.sampling, quantities);
+  } catch (const UsageError& error) {
+    // Problems of the table name their place in it; the others are about the ensemble as a whole.
+    const std::string message = error.what();
+    if (from_table && message.starts_with(sweep.table.string())) {
+      problems.add_placed(message);
+    } else {
+      problems.add(sweep.instances_position, message);
+    }
+  }
+  if (inputs && from_table && sweep.sampling.instances != 0 && sweep.sampling.instances != inputs->instances()) {
+    problems.add(sweep.instances_position, fmt::format("instances is {}, but the table has {} rows: leave it out",
+                                                       sweep.sampling.instances, inputs->instances()));
+  }
+  return inputs;
+}
+
+/// The ends of all time spans differ, all in the same direction, and the output times lie between them.
+void check_spans(const Sweep& sweep, const ModelDescription& model, const EnsembleInputs& inputs,
+                 SweepProblems& problems) {
+  const auto [begin_varies, end_varies] = inputs.sampled_times();
+  const bool varies = begin_varies || end_varies;
+  double direction = 0.0;
+  std::vector<double> parameters(model.parameters.size());
+  std::vector<double> initial(model.initial_quantities().size());
+  for (std::int64_t instance = 0; instance < (varies ? inputs.instances() : 1); ++instance) {
+    std::array<double, 2> span{};
+    inputs.fill(instance, parameters.data(), initial.data(), span.data());
+    if (span[0] == span[1]) {
+      problems.add(sweep.t_span_position,
+                   fmt::format("the time span of instance {} starts and ends at {}, but its ends must differ", instance,
+                               span[0]));
+      break;
+    }
+    if (direction == 0.0) direction = span[1] - span[0];
+    if ((span[1] - span[0]) * direction < 0.0) {
+      problems.add(sweep.t_span_position,
+                   fmt::format("the time span of instance {} runs from {} to {}, against that of instance 0: the "
+                               "distributions of its ends must not cross",
+                               instance, span[0], span[1]));
+      break;
+    }
+    if (const auto problem = sweep.times.problem(span[0], span[1], !varies)) {
+      problems.add(sweep.times_position, *problem);
+      break;
+    }
+  }
+}
+
+void check_memory(const Sweep& sweep, const ModelDescription& model, std::size_t saved, const SolverOptions& options,
+                  std::int64_t instances, SweepProblems& problems) {
+  const double times = static_cast<double>(sweep.times.count()) * (1.0 + static_cast<double>(saved));
+  if (const std::string problem = memory_problem(times, instances); !problem.empty()) {
+    problems.add(sweep.times_position,
+                 fmt::format("times has {} output times, which with {} variables {}: take fewer of them",
+                             sweep.times.count(), saved, problem));
+  }
+  const double per_event = 2.0 + 2.0 * static_cast<double>(saved + model.discrete.size());
+  const double events = model.events.empty() ? 0.0 : per_event * options.event_log;
+  if (const std::string problem = memory_problem(events, instances); !problem.empty()) {
+    const auto position = sweep.solver_positions.find("event_log");
+    problems.add(position != sweep.solver_positions.end() ? position->second : SourcePosition(),
+                 fmt::format("event_log is {}, which {}: take fewer", options.event_log, problem));
+  }
+}
+
+}  // namespace
+
+ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
+  SweepProblems problems(sweep.path);
+  SolverOptions options = resolved_options(sweep, model, problems);
+  std::vector<int> saved = saved_variables(sweep, model, problems);
+  std::optional<EnsembleInputs> inputs = ensemble_inputs(sweep, model, problems);
+  const std::array<double, 2> t_span = sweep.t_span.value_or(std::array{model.t_begin, model.t_end});
+  if (inputs) {
+    inputs->set_t_span(t_span[0], t_span[1]);
+    check_spans(sweep, model, *inputs, problems);
+    check_memory(sweep, model, saved.size(), options, inputs->instances(), problems);
+  }
+  problems.raise();
+  return {std::move(*inputs), std::move(options), std::move(saved), sweep.times, t_span,
+          sweep.trajectories, sweep.statistics,   sweep.output_file};
+}
+
+}  // namespace manyfold

@@ -1,0 +1,158 @@
+#include "host/run/job.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+#include "host/compiler/catalog.hpp"
+#include "host/io/initial_conditions.hpp"
+
+namespace manyfold {
+namespace {
+
+KernelRequest request_of(const Job& job) {
+  const SolverOptions& options = job.options;
+  KernelRequest request;
+  request.model = job.model;
+  request.method = options.method.empty() ? "radau5" : options.method;
+  request.structural_value = job.structural_value;
+  request.precision = options.precision;
+  request.jacobian = options.jacobian;
+  request.jacobian_reuse = options.jacobian_reuse;
+  request.error_test = options.error_test;
+  request.projection = options.projection;
+  request.rtol = options.rtol;
+  if (!options.initial_conditions.empty()) {
+    request.given = given_at_start(describe(request, job.announce), options.initial_conditions);
+  }
+  return request;
+}
+
+}  // namespace
+
+ModelDescription describe(const Job& job) {
+  return describe(request_of(job), job.announce);
+}
+
+void choose_structural_value(Job& job, const std::function<std::optional<long>(const std::string& name)>& value_of) {
+  KernelRequest request;
+  request.model = job.model;
+  const StructuralParameter parameter = describe(request, job.announce).structural;
+  if (parameter.name.empty()) return;
+  job.structural_value = value_of(parameter.name);
+  if (job.structural_value == parameter.value) job.structural_value.reset();
+}
+
+void set_inputs(Job& job, const EnsembleInputs& inputs, const OutputTimes& times) {
+  struct Kept {
+    EnsembleInputs inputs;
+    OutputTimes times;
+  };
+  const auto kept = std::make_shared<const Kept>(Kept{inputs, times});
+  job.instances = inputs.instances();
+  job.fill_instance = [kept](std::int64_t instance, double* parameters, double* initial, double* t_span) {
+    kept->inputs.fill(instance, parameters, initial, t_span);
+  };
+  job.shape.times = times.count();
+  job.fill_times = [kept](double t_begin, double t_end, double* out) { kept->times.fill(t_begin, t_end, out); };
+  job.plan = kept->inputs.plan();
+  if (!job.plan) return;
+  job.plan->times = times.absolute() ? kept->times.absolute_times().data() : nullptr;
+  job.plan->time_count = times.count();
+}
+
+void choose_instances(EnsembleRun& run, std::vector<std::int64_t> which) {
+  run.first = 0;
+  run.instances = std::ssize(which);
+  run.plan.reset();
+  run.fill_instance = [fill = run.fill_instance, which = std::move(which)](std::int64_t instance, double* parameters,
+                                                                           double* initial, double* t_span) {
+    fill(which[static_cast<std::size_t>(instance)], parameters, initial, t_span);
+  };
+}
+
+PreparedJob::PreparedJob(Job job) : job_(std::move(job)), placement_(choose_backend(job_.options, job_.instances)) {
+  const KernelRequest request = request_of(job_);
+  if (placement_.devices == nullptr) {
+    load_on_processor(request);
+  } else {
+    load_on_device(request);
+  }
+}
+
+std::string PreparedJob::warning() const {
+  return check_method(model_, method_);
+}
+
+void PreparedJob::load_on_processor(const KernelRequest& request) {
+  choose_tier(job_.options, {}, placement_);
+  loaded_ = load_kernel(request, job_.announce);
+  model_ = loaded_.model;
+  method_ = loaded_.kernel->method;
+  complete();
+}
+
+/// The processor needs the description alone.
+void PreparedJob::load_on_device(KernelRequest request) {
+  check_kernel(request, job_.announce);
+  loaded_ = load_description(request, job_.announce);
+  model_ = loaded_.model;
+  choose_tier(job_.options, loaded_, placement_);
+  if (request.method == "auto" && placement_.tier == Tier::lockstep) request.method = "radau5";
+  method_ = check_kernel(request, job_.announce);
+  request.method = method_;
+  complete();
+  DeviceDemand demand;
+  demand.instances = job_.instances;
+  demand.shape = job_.instance_shape();
+  demand.memory_mib = job_.options.device_memory;
+  if (job_.plan) demand.sampling = DeviceSampling{sampling_source(job_.announce), *job_.plan};
+  const DeviceShape shape{job_.options.device_tile, job_.options.device_block, placement_.tier};
+  program_ = placement_.devices->load(device_source(request, shape, job_.announce), demand);
+  job_.device = program_.get();
+  placement_.device_shape = program_->shape();
+}
+
+/// What is left out is the model's own.
+void PreparedJob::complete() {
+  job_.kernel = loaded_.kernel;
+  const int times = job_.shape.times;
+  const bool end_states = job_.shape.has_end_states;
+  job_.shape = shape_of(model_);
+  job_.shape.times = times;
+  job_.shape.has_end_states = end_states;
+  if (job_.saved.empty()) {
+    for (int i = 0; i < job_.shape.variables; ++i) job_.saved.push_back(i);
+  }
+  std::vector<double>& atol = job_.options.atol;
+  if (atol.size() == 1) atol.assign(model_.variables.size(), atol.front());
+  if (atol.size() != model_.variables.size()) {
+    throw UsageError(fmt::format("atol has {} values, needs one or {}", atol.size(), model_.variables.size()));
+  }
+  if (!job_.fill_instance) {
+    job_.fill_instance = [model = model_](std::int64_t, double* parameters, double* initial, double* t_span) {
+      for (const ParameterDescription& parameter : model.parameters) *parameters++ = parameter.value;
+      std::fill_n(initial, model.initial_quantities().size(), std::numeric_limits<double>::quiet_NaN());
+      t_span[0] = model.t_begin;
+      t_span[1] = model.t_end;
+    };
+  }
+  if (!job_.fill_times) {
+    job_.shape.times = 1;
+    job_.fill_times = [](double, double t_end, double* times_of_instance) { times_of_instance[0] = t_end; };
+  }
+}
+
+RunSummary run(const Job& job, ResultSink& sink) {
+  const PreparedJob prepared(job);
+  if (const std::string warning = prepared.warning(); !warning.empty() && job.announce) {
+    job.announce("warning: " + warning);
+  }
+  return prepared.run(sink);
+}
+
+}  // namespace manyfold

@@ -22,6 +22,7 @@
 #include "host/compiler/model_source.hpp"
 #include "host/compiler/toolchain.hpp"
 #include "host/engine/installation.hpp"
+#include "host/text/loader_error.hpp"
 
 namespace manyfold {
 namespace {
@@ -87,9 +88,8 @@ LoadedKernel load_library(const Library& wanted, const std::function<void(const 
   // From a file system whose programs must not be executed, for instance.
   if (!loaded && content) loaded = open_library(compiled.object, "compiled");
   if (!loaded) {
-    const char* reason = dlerror();
     throw std::runtime_error(fmt::format("the compiled kernel '{}' cannot be loaded: {}", file.string(),
-                                         reason != nullptr ? reason : "it does not fit this version"));
+                                         loader_error("it does not fit this version")));
   }
   const auto read = dependencies(compiled, model, before_all_files, announce);
   if (content && read) cache.keep({name, wanted.label, *content, *read});
@@ -204,7 +204,8 @@ InspectedModel inspect_model(const std::string& model) {
   CompiledUnit compiled;
   compile(unit.text, with_headers(flags), needed_compiler(), source.file, model, compiled);
   void* library = dlopen(compiled.object.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(fmt::format("the inspection cannot be loaded: {}", dlerror()));
+  if (library == nullptr)
+    throw std::runtime_error("the inspection cannot be loaded: " + loader_error("the loader does not say why"));
   InspectedModel result;
   result.file = source.file;
   const auto inspect =

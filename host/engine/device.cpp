@@ -4,6 +4,7 @@
 
 #include "build_config.hpp"
 #include "host/engine/installation.hpp"
+#include "host/text/loader_error.hpp"
 
 namespace manyfold {
 namespace {
@@ -22,7 +23,7 @@ Found find_backend() {
     if (!std::filesystem::is_regular_file(path)) continue;
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      reason = dlerror();
+      reason = loader_error(path.string() + " cannot be loaded");
       continue;
     }
     const auto entry = reinterpret_cast<const DeviceBackend* (*)()>(dlsym(handle, "manyfold_cuda_backend"));

@@ -21,6 +21,7 @@ class OutputFile {
   /// Creates `<path>.<16 hexadecimal digits>.partial`, to be written to. Throws UsageError if that is not possible.
   const std::filesystem::path& create();
   const std::filesystem::path& partial() const { return partial_; }
+  const std::filesystem::path& lock_path() const { return lock_path_; }
   /// Gives what was created its final name. Throws std::runtime_error if that is not possible, for instance because a
   /// file has appeared there; what was created stays.
   void commit();

@@ -1,7 +1,9 @@
 #include "host/io/result_target.hpp"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -32,6 +34,35 @@ constexpr std::int64_t elements_per_chunk = 65536;
   return leave != nullptr && leave() >= 0;
 }();
 
+/// While it exists, a crash ends the process with a message and without what the run has begun to write: netCDF (4.9)
+/// crashes where HDF5 has no memory to create a file, or cannot close one. Other threads have no signal to expect.
+class CrashGuard {
+ public:
+  CrashGuard(const OutputFile& output, std::string_view what) {
+    message_ =
+        fmt::format("manyfold: error: {}: cannot be {}: the netCDF library crashed\n", output.path().string(), what);
+    partial_ = output.partial().string();
+    lock_ = output.lock_path().string();
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      if (write(STDERR_FILENO, message_.data(), message_.size()) < 0) _exit(1);
+      unlink(partial_.c_str());
+      unlink(lock_.c_str());
+      _exit(1);
+    };
+    sigaction(SIGSEGV, &action, &before_);
+  }
+  CrashGuard(const CrashGuard&) = delete;
+  CrashGuard& operator=(const CrashGuard&) = delete;
+  ~CrashGuard() { sigaction(SIGSEGV, &before_, nullptr); }
+
+ private:
+  static inline std::string message_;
+  static inline std::string partial_;
+  static inline std::string lock_;
+  struct sigaction before_ {};
+};
+
 }  // namespace
 
 std::string one_word(const std::string& name) {
@@ -52,7 +83,11 @@ ResultTarget::ResultTarget(ResultFileSettings settings, OutputFile output)
   for (const StatisticRequest& request : settings_.statistics) {
     if (request.kind == StatisticRequest::Kind::quantile) probabilities_.push_back(request.probability);
   }
-  check(nc_create(output_.create().c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
+  const std::string partial = output_.create().string();
+  {
+    const CrashGuard guard(output_, "created");
+    check(nc_create(partial.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
+  }
   open_ = true;
   try {
     instance_dimension_ = define_dimension("instance", static_cast<std::size_t>(settings_.instances));
@@ -82,8 +117,10 @@ void ResultTarget::check(int error, std::string_view what) const {
 }
 
 void ResultTarget::close_quietly() {
-  if (open_) nc_close(file_);
+  if (!open_) return;
   open_ = false;
+  const CrashGuard guard(output_, "closed");
+  nc_close(file_);
 }
 
 void ResultTarget::put_text(int variable, const char* name, const std::string& text) const {
@@ -148,8 +185,13 @@ void ResultTarget::write_rows(const Chunk& chunk, int id, const std::vector<doub
 }
 
 void ResultTarget::commit() {
+  // What cannot be written shows here, where netCDF can tell.
+  check(nc_sync(file_), "written");
   open_ = false;
-  check(nc_close(file_), "closed");
+  {
+    const CrashGuard guard(output_, "closed");
+    check(nc_close(file_), "closed");
+  }
   output_.commit();
 }
 

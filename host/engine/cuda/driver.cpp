@@ -10,6 +10,7 @@
 
 #include "build_config.hpp"
 #include "host/engine/device.hpp"
+#include "host/text/loader_error.hpp"
 
 // The name of a function after cuda.h has replaced it by its present version.
 #define MANYFOLD_NAME_OF(function) MANYFOLD_TEXT_OF(function)
@@ -39,8 +40,8 @@ void* open_one_of(const std::vector<std::string>& names, std::string& failure) {
   for (const std::string& name : names) {
     if (name.starts_with('/') && name.ends_with("/libnvrtc.so")) open_companion(name);
     if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
-    const char* reason = dlerror();
-    if (failure.empty()) failure = reason != nullptr ? reason : name + " cannot be opened";
+    const std::string reason = loader_error(name + " cannot be opened");
+    if (failure.empty()) failure = reason;
   }
   return nullptr;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <manyfold/options.hpp>
+
 namespace manyfold::cli {
 
 /// Exit codes, as users' scripts rely on them.
@@ -39,18 +41,10 @@ struct SolveArguments {
   std::string model;
   std::vector<std::string> parameters;  ///< NAME=VALUE
   std::vector<std::string> initial;     ///< NAME=VALUE
-  std::vector<std::string> initial_conditions;
-  std::string jacobian = "automatic";
-  std::string jacobian_reuse = "automatic";
-  std::string error_test = "all";
   std::optional<double> t_end;
   std::string times;  ///< a count, or a list separated by commas; empty: 11, or the end alone with --json
-  double rtol = 1e-6;
-  double atol = 1e-9;
-  std::string method = "auto";
-  std::string backend = "auto";
-  std::string precision = "float64";
-  bool projection = false;
+  SolverOptions options = {.method = "auto", .tier = "fused", .threads = 1};
+  double atol = 1e-9;  ///< of all variables
   bool json = false;
   std::optional<std::string> csv;
 };

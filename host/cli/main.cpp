@@ -1,8 +1,12 @@
 // The command `manyfold`: reads the command line and calls the subcommand.
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -10,6 +14,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 
+namespace manyfold {
 namespace {
 
 /// Errors of files already carry their place; all others get the program's name.
@@ -18,26 +23,17 @@ void print_error(const std::string& message) {
   std::cerr << (placed ? "" : "manyfold: error: ") << message << std::endl;
 }
 
-}  // namespace
+/// A subcommand and what it does.
+struct Command {
+  CLI::App* app;
+  std::function<int()> call;
+};
 
-int main(int argc, char** argv) {
-  using namespace manyfold;
-  CLI::App app{
-      "Integrates ensembles of small differential-algebraic systems.\n\n"
-      "  manyfold list                          the built-in models\n"
-      "  manyfold check my_model.hpp            what is wrong with a model\n"
-      "  manyfold solve robertson --t-end 100   one instance, as a table\n"
-      "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n"
-      "  manyfold verify robertson              achieved against asked accuracy\n\n"
-      "MODEL is a built-in name or the path of a model file (.hpp)."};
-  app.set_version_flag("--version", std::string("manyfold ") + build::version);
-  app.require_subcommand(1);
-  bool json = false;
-
+/// What needs no more than a model.
+void add_inquiries(CLI::App& app, std::string& model, bool& json, std::vector<Command>& commands) {
   CLI::App* list = app.add_subcommand("list", "List the built-in models");
   list->add_flag("--json", json, "Print JSON");
 
-  std::string model;
   CLI::App* describe = app.add_subcommand("describe", "Show a model's variables, parameters and defaults");
   describe->add_option("MODEL", model, "Built-in name or model file")->required();
   describe->add_flag("--json", json, "Print JSON");
@@ -50,119 +46,150 @@ int main(int argc, char** argv) {
 
   CLI::App* info = app.add_subcommand("info", "Show processor lanes, threads, devices, methods, versions and paths");
   info->add_flag("--json", json, "Print JSON");
+  commands.push_back({list, [&json] { return cli::list(json); }});
+  commands.push_back({describe, [&] { return cli::describe(model, json); }});
+  commands.push_back({check, [&model] { return cli::check(model); }});
+  commands.push_back({info, [&json] { return cli::info(json); }});
+}
 
-  cli::CacheArguments cache_arguments;
-  bool list_cache = false;
+void add_cache(CLI::App& app, cli::CacheArguments& arguments, std::vector<Command>& commands) {
   CLI::App* cache = app.add_subcommand("cache", "Show or delete the compiled kernels that are kept");
   CLI::Option* cache_list =
-      cache->add_flag("--list", list_cache, "Model, method, size and last use of each, the default");
-  CLI::Option* cache_clear = cache->add_flag("--clear", cache_arguments.clear, "Delete them");
+      cache->add_flag("--list")->description("Model, method, size and last use of each, the default");
+  CLI::Option* cache_clear = cache->add_flag("--clear", arguments.clear, "Delete them");
   cache_clear->excludes(cache_list);
   cache
-      ->add_option("--limit", cache_arguments.limit,
+      ->add_option("--limit", arguments.limit,
                    "Delete the least recently used ones until the rest has at most so many MiB")
       ->check(CLI::NonNegativeNumber)
       ->excludes(cache_list)
       ->excludes(cache_clear);
-  cache->add_flag("--json", cache_arguments.json, "Print JSON");
+  cache->add_flag("--json", arguments.json, "Print JSON");
+  commands.push_back({cache, [&arguments] { return cli::cache(arguments); }});
+}
 
-  cli::RunArguments run_arguments;
+void add_run(CLI::App& app, cli::RunArguments& arguments, std::vector<Command>& commands) {
   CLI::App* run = app.add_subcommand("run", "Run the ensemble that a sweep file describes");
-  run->add_option("SWEEP", run_arguments.sweep, "Sweep file (TOML)")->required();
-  run->add_option("--out", run_arguments.output, "Result file, instead of the sweep file's");
-  run->add_option("--backend", run_arguments.backend, "auto, cpu or cuda");
-  run->add_option("--threads", run_arguments.threads, "Worker threads; 0: one per processor")
-      ->check(CLI::Range(0, 65536));
-  run->add_option("--verify", run_arguments.verify,
+  run->add_option("SWEEP", arguments.sweep, "Sweep file (TOML)")->required();
+  run->add_option("--out", arguments.output, "Result file, instead of the sweep file's");
+  run->add_option("--backend", arguments.backend, "auto, cpu or cuda");
+  run->add_option("--threads", arguments.threads, "Worker threads; 0: one per processor")->check(CLI::Range(0, 65536));
+  run->add_option("--verify", arguments.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
-  run->add_flag("--force", run_arguments.force, "Replace the result file if there is one");
-  run->add_flag("--json", run_arguments.json, "Print one JSON object on standard output");
+  run->add_flag("--force", arguments.force, "Replace the result file if there is one");
+  run->add_flag("--json", arguments.json, "Print one JSON object on standard output");
   run->footer(
       "Exit codes: 0 all instances succeeded, 3 some failed or were not verified, 2 misuse or bad input, 130 "
       "interrupted\n"
       "(what was finished is on disk), 1 internal error.");
+  commands.push_back({run, [&arguments] { return cli::run(arguments); }});
+}
 
-  cli::SolveArguments solve_arguments;
+void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Command>& commands) {
   CLI::App* solve = app.add_subcommand("solve", "Integrate one instance and print it");
-  solve->add_option("MODEL", solve_arguments.model, "Built-in name or model file")->required();
-  solve->add_option("--set", solve_arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
-  solve->add_option("--initial", solve_arguments.initial, "Initial value: NAME=VALUE")->allow_extra_args(false);
+  solve->add_option("MODEL", arguments.model, "Built-in name or model file")->required();
+  solve->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
+  solve->add_option("--initial", arguments.initial, "Initial value: NAME=VALUE")->allow_extra_args(false);
   solve
       ->add_option(
-          "--initial-conditions", solve_arguments.initial_conditions,
+          "--initial-conditions", arguments.options.initial_conditions,
           "What is given at the start: steady_state, projected, or names of variables and derivatives: x,der(y)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  solve->add_option("--t-end", solve_arguments.t_end, "End time; default: the model's");
-  solve->add_option("--times", solve_arguments.times, "Output times: a count of equal steps, or t1,t2,...");
-  solve->add_option("--rtol", solve_arguments.rtol, "Relative tolerance")->capture_default_str();
-  solve->add_option("--atol", solve_arguments.atol, "Absolute tolerance")->capture_default_str();
-  solve->add_option("--method", solve_arguments.method, "Method, see 'manyfold info'")->capture_default_str();
-  solve->add_option("--backend", solve_arguments.backend, "auto, cpu or cuda")->capture_default_str();
-  solve->add_option("--precision", solve_arguments.precision, "float64 | float32 | mixed")->capture_default_str();
-  solve->add_flag("--projection", solve_arguments.projection,
+  solve->add_option("--t-end", arguments.t_end, "End time; default: the model's");
+  solve->add_option("--times", arguments.times, "Output times: a count of equal steps, or t1,t2,...");
+  solve->add_option("--rtol", arguments.options.rtol, "Relative tolerance")->capture_default_str();
+  solve->add_option("--atol", arguments.atol, "Absolute tolerance")->capture_default_str();
+  solve->add_option("--method", arguments.options.method, "Method, see 'manyfold info'")->capture_default_str();
+  solve->add_option("--backend", arguments.options.backend, "auto, cpu or cuda")->capture_default_str();
+  solve->add_option("--precision", arguments.options.precision, "float64 | float32 | mixed")->capture_default_str();
+  solve->add_flag("--projection", arguments.options.projection,
                   "Project every step on the model's constraints and invariants");
-  solve->add_option("--jacobian", solve_arguments.jacobian, "automatic | dual_numbers | finite_differences")
+  solve->add_option("--jacobian", arguments.options.jacobian, "automatic | dual_numbers | finite_differences")
       ->capture_default_str();
   solve
-      ->add_option("--jacobian-reuse", solve_arguments.jacobian_reuse,
+      ->add_option("--jacobian-reuse", arguments.options.jacobian_reuse,
                    "automatic | every_step | contraction | cameron | dassl")
       ->capture_default_str();
   solve
-      ->add_option("--error-test", solve_arguments.error_test,
+      ->add_option("--error-test", arguments.options.error_test,
                    "all | differential: whether errors of algebraic variables count")
       ->capture_default_str();
-  CLI::Option* solve_json = solve->add_flag("--json", solve_arguments.json, "Print one JSON object with the end state");
-  solve->add_option("--csv", solve_arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
+  CLI::Option* solve_json = solve->add_flag("--json", arguments.json, "Print one JSON object with the end state");
+  solve->add_option("--csv", arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
+  commands.push_back({solve, [&arguments] { return cli::solve(arguments); }});
+}
 
-  cli::VerifyArguments verify_arguments;
+void add_verify(CLI::App& app, cli::VerifyArguments& arguments, std::vector<Command>& commands) {
   CLI::App* verify = app.add_subcommand(
       "verify", "Check the accuracy of a model's solutions against other methods at a tighter tolerance");
-  verify->add_option("MODEL", verify_arguments.model, "Built-in name or model file")->required();
-  verify
-      ->add_option("--instances", verify_arguments.instances, "Instances with perturbed parameters, beside the nominal")
+  verify->add_option("MODEL", arguments.model, "Built-in name or model file")->required();
+  verify->add_option("--instances", arguments.instances, "Instances with perturbed parameters, beside the nominal")
       ->capture_default_str();
-  verify->add_option("--method", verify_arguments.method, "Method to verify, see 'manyfold info'")
-      ->capture_default_str();
-  verify->add_option("--rtol", verify_arguments.rtol, "Relative tolerance, or several: 1e-3,1e-6")
+  verify->add_option("--method", arguments.method, "Method to verify, see 'manyfold info'")->capture_default_str();
+  verify->add_option("--rtol", arguments.rtol, "Relative tolerance, or several: 1e-3,1e-6")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  verify->add_option("--atol", verify_arguments.atol, "Absolute tolerance; default: rtol / 1000");
-  verify->add_option("--perturb", verify_arguments.perturb, "Share by which every parameter varies at most")
+  verify->add_option("--atol", arguments.atol, "Absolute tolerance; default: rtol / 1000");
+  verify->add_option("--perturb", arguments.perturb, "Share by which every parameter varies at most")
       ->capture_default_str();
-  verify->add_option("--set", verify_arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
-  verify->add_option("--t-end", verify_arguments.t_end, "End time; default: the model's");
-  verify->add_option("--seed", verify_arguments.seed, "Of the perturbations")->capture_default_str();
-  verify->add_flag("--json", verify_arguments.json, "Print one JSON object on standard output");
+  verify->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
+  verify->add_option("--t-end", arguments.t_end, "End time; default: the model's");
+  verify->add_option("--seed", arguments.seed, "Of the perturbations")->capture_default_str();
+  verify->add_flag("--json", arguments.json, "Print one JSON object on standard output");
   verify->footer(
       "Errors are in units of atol + rtol |y|; up to 100 of them are taken as accurate (times 1/h and 1/h^2 for\n"
       "variables of index 2 and 3, h: the mean step). 'doubt' is how far two references are apart.\n"
       "Exit codes: 0 verified, 3 not: inaccurate, failed, or the references disagree; 2 misuse.");
+  commands.push_back({verify, [&arguments] { return cli::verify(arguments); }});
+}
 
+int dispatch(int argc, char** argv) {
+  CLI::App app{
+      "Integrates ensembles of small differential-algebraic systems.\n\n"
+      "  manyfold list                          the built-in models\n"
+      "  manyfold check my_model.hpp            what is wrong with a model\n"
+      "  manyfold solve robertson --t-end 100   one instance, as a table\n"
+      "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n"
+      "  manyfold verify robertson              achieved against asked accuracy\n\n"
+      "MODEL is a built-in name or the path of a model file (.hpp)."};
+  app.set_version_flag("--version", std::string("manyfold ") + build::version);
+  app.require_subcommand(1);
+  bool json = false;
+  std::string model;
+  cli::CacheArguments cache_arguments;
+  cli::RunArguments run_arguments;
+  cli::SolveArguments solve_arguments;
+  cli::VerifyArguments verify_arguments;
   for (int i = 0; i < argc; ++i) run_arguments.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
-  const auto dispatch = [&]() -> int {
-    try {
-      app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-      // CLI11 has codes of its own: anything but help and version is misuse.
-      return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
-    }
-    if (list->parsed()) return cli::list(json);
-    if (describe->parsed()) return cli::describe(model, json);
-    if (check->parsed()) return cli::check(model);
-    if (info->parsed()) return cli::info(json);
-    if (cache->parsed()) return cli::cache(cache_arguments);
-    if (run->parsed()) return cli::run(run_arguments);
-    if (verify->parsed()) return cli::verify(verify_arguments);
-    return cli::solve(solve_arguments);
-  };
+  std::vector<Command> commands;
+  add_inquiries(app, model, json, commands);
+  add_cache(app, cache_arguments, commands);
+  add_run(app, run_arguments, commands);
+  add_solve(app, solve_arguments, commands);
+  add_verify(app, verify_arguments, commands);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 has codes of its own: anything but help and version is misuse.
+    return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
+  }
+  return std::find_if(commands.begin(), commands.end(), [](const Command& command) { return command.app->parsed(); })
+      ->call();
+}
+
+}  // namespace
+}  // namespace manyfold
+
+int main(int argc, char** argv) {
+  using namespace manyfold;
   // Beyond a limit of file sizes writes fail like any other, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   // Scripts read what is printed: it is there as a whole, or the exit code says that it is not.
   std::cout.exceptions(std::ios::badbit);
   try {
-    const int code = dispatch();
+    const int code = dispatch(argc, argv);
     std::cout.flush();
     return code;
   } catch (const UsageError& error) {

@@ -35,7 +35,7 @@ OutputTimes output_times(const SolveArguments& arguments) {
 
 /// What the command line asks for. Throws UsageError for what is out of range whatever the model.
 Job job_of(const SolveArguments& arguments) {
-  if (const std::string problem = rtol_problem(arguments.rtol, arguments.precision); !problem.empty()) {
+  if (const std::string problem = rtol_problem(arguments.options.rtol, arguments.options.precision); !problem.empty()) {
     throw UsageError("--rtol " + problem);
   }
   if (const std::string problem = atol_problem(arguments.atol); !problem.empty()) {
@@ -51,19 +51,8 @@ Job job_of(const SolveArguments& arguments) {
   job.model = arguments.model;
   job.instances = 1;
   job.shape.has_end_states = true;
-  SolverOptions& options = job.options;
-  options.method = arguments.method;
-  options.backend = arguments.backend;
-  options.precision = arguments.precision;
-  options.projection = arguments.projection;
-  options.jacobian = arguments.jacobian;
-  options.jacobian_reuse = arguments.jacobian_reuse;
-  options.error_test = arguments.error_test;
-  options.initial_conditions = arguments.initial_conditions;
-  options.tier = "fused";
-  options.threads = 1;
-  options.rtol = arguments.rtol;
-  options.atol = {arguments.atol};
+  job.options = arguments.options;
+  job.options.atol = {arguments.atol};
   return job;
 }
 

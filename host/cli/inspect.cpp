@@ -229,7 +229,7 @@ int info(bool json) {
     }
   }
   std::string device_lu = cublas_missing.empty() ? "cuBLAS" : cublas_missing;
-  if (devices != nullptr && !cublas_missing.empty()) device_lu += "; the lockstep tier has sparse matrices only";
+  if (devices != nullptr && !cublas_missing.empty()) device_lu += "; the phased tier has sparse matrices only";
   std::cout << fmt::format(
       "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\nGPU compiler   {}\nGPU LU   "
       "      {}\ncompiler "

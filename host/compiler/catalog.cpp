@@ -83,7 +83,7 @@ const MethodDescription* described_method(std::string_view name) {
   return found != all.end() ? &*found : nullptr;
 }
 
-const std::vector<std::string>& lockstep_methods() {
+const std::vector<std::string>& phased_methods() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> result;
     for (const MethodDescription& method : methods()) {

@@ -19,7 +19,7 @@ struct MethodDescription {
   std::string family;
   int order = 0;
   std::string template_name;  ///< of the class template in kernels/methods
-  bool in_phases = false;     ///< the lockstep tier of a GPU has it
+  bool in_phases = false;     ///< the phased tier of a GPU has it
   MethodLimits limits;
 };
 
@@ -29,8 +29,8 @@ const std::vector<MethodDescription>& methods();
 /// The method of this name; null if there is none.
 const MethodDescription* described_method(std::string_view name);
 
-/// The names of those that the lockstep tier has.
-const std::vector<std::string>& lockstep_methods();
+/// The names of those that the phased tier has.
+const std::vector<std::string>& phased_methods();
 
 /// The names that `method` may have in sweep files and on the command line: all methods and `auto`.
 const std::vector<std::string>& method_names();

@@ -44,9 +44,9 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
   result.tier = shape.tier;
   const int block = shape.block > 0 ? shape.block : most_threads_of_block;
   const KernelUnit unit =
-      shape.tier == Tier::lockstep
+      shape.tier == Tier::phased
           ? kernel_unit(request, source, "kernels/device/phased_kernel.hpp",
-                        fmt::format("MANYFOLD_LOCKSTEP_KERNEL({}, kernel_spec, {})", method.template_name, block))
+                        fmt::format("MANYFOLD_PHASED_KERNEL({}, kernel_spec, {})", method.template_name, block))
           : kernel_unit(request, source, "kernels/device/fused_kernel.hpp",
                         fmt::format("MANYFOLD_DEVICE_KERNEL({}, kernel_spec, {}, {}, {})", method.template_name, block,
                                     shape.block > 0, shape.tile));

@@ -33,12 +33,12 @@ struct DeviceDescription {
 /// How instances are integrated on a device.
 enum class Tier {
   fused,    ///< one kernel does everything; linear systems are solved in its threads
-  lockstep  ///< phases of a step as kernels; linear systems of all instances are solved at once
+  phased  ///< phases of a step as kernels; linear systems of all instances are solved at once
 };
 
 /// As users name it.
 inline const char* tier_name(Tier tier) {
-  return tier == Tier::fused ? "fused" : "lockstep";
+  return tier == Tier::fused ? "fused" : "phased";
 }
 
 /// How a kernel divides the threads of a device; 0 leaves the choice to the kernel.
@@ -114,7 +114,7 @@ class DeviceBackend {
   virtual const std::vector<DeviceDescription>& devices() const = 0;
   /// Why there are no devices, in the driver's words; empty if there are.
   virtual const std::string& unavailable() const = 0;
-  /// Why there is no cuBLAS, which the lockstep tier needs for matrices that are not sparse; empty if there is.
+  /// Why there is no cuBLAS, which the phased tier needs for matrices that are not sparse; empty if there is.
   virtual const std::string& cublas_unavailable() const = 0;
   /// Version of the run-time compiler, or why there is none.
   virtual std::string compiler() const = 0;

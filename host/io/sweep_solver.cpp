@@ -37,7 +37,12 @@ class SolverReader : SweepValues {
     read_name(table, "jacobian_reuse", "jacobian_reuse", jacobian_reuses, options.jacobian_reuse);
     read_name(table, "error_test", "error_test", error_tests, options.error_test);
     read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
-    read_name(table, "tier", "tier", {"auto", "fused", "lockstep"}, options.tier);
+    // The first name of the phased tier is understood.
+    if (table["tier"].value_exact<std::string>() == "lockstep") {
+      options.tier = "phased";
+    } else {
+      read_name(table, "tier", "tier", {"auto", "fused", "phased"}, options.tier);
+    }
     if (const toml::node* node = table.get("projection")) {
       options.projection = boolean(*node, "projection").value_or(false);
     }

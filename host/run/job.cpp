@@ -102,7 +102,7 @@ void PreparedJob::load_on_device(KernelRequest request) {
   loaded_ = load_description(request, job_.announce);
   model_ = loaded_.model;
   choose_tier(job_.options, loaded_, placement_);
-  if (request.method == "auto" && placement_.tier == Tier::lockstep) request.method = "radau5";
+  if (request.method == "auto" && placement_.tier == Tier::phased) request.method = "radau5";
   method_ = check_kernel(request, job_.announce);
   request.method = method_;
   complete();

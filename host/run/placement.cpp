@@ -52,17 +52,18 @@ Placement choose_backend(const SolverOptions& options, std::int64_t instances) {
 }
 
 void choose_tier(const SolverOptions& options, const LoadedKernel& description, Placement& placement) {
-  const std::string& tier = options.tier;
+  // Its first name is understood.
+  const std::string tier = options.tier == "lockstep" ? "phased" : options.tier;
   const std::string& method = options.method;
-  if (tier != "auto" && tier != "fused" && tier != "lockstep") {
-    throw UsageError(fmt::format("unknown tier '{}': one of auto, fused, lockstep", tier));
+  if (tier != "auto" && tier != "fused" && tier != "phased") {
+    throw UsageError(fmt::format("unknown tier '{}': one of auto, fused, phased", tier));
   }
   if (placement.devices == nullptr) {
-    if (tier != "lockstep") return;
-    throw UsageError(fmt::format("tier 'lockstep' needs backend 'cuda', but this run is on the processor{}",
+    if (tier != "phased") return;
+    throw UsageError(fmt::format("tier 'phased' needs backend 'cuda', but this run is on the processor{}",
                                  placement.backend_reason.empty() ? "" : ": " + placement.backend_reason));
   }
-  const std::vector<std::string>& able = lockstep_methods();
+  const std::vector<std::string>& able = phased_methods();
   const bool in_phases = method == "auto" || std::find(able.begin(), able.end(), method) != able.end();
   const auto n = static_cast<int>(description.model.variables.size());
   const bool sparse = is_sparse(n, description.kernel->factor_work);
@@ -71,20 +72,20 @@ void choose_tier(const SolverOptions& options, const LoadedKernel& description, 
     placement.tier = chosen;
     placement.tier_reason = reason;
   };
-  if (tier == "lockstep") {
-    if (!cublas_missing.empty()) throw UsageError(fmt::format("tier 'lockstep': {}", cublas_missing));
+  if (tier == "phased") {
+    if (!cublas_missing.empty()) throw UsageError(fmt::format("tier 'phased': {}", cublas_missing));
     if (!in_phases) {
       throw UsageError(
-          fmt::format("tier 'lockstep' does not have method '{}': one of {}", method, fmt::join(able, ", ")));
+          fmt::format("tier 'phased' does not have method '{}': one of {}", method, fmt::join(able, ", ")));
     }
-    return choose(Tier::lockstep, "");
+    return choose(Tier::phased, "");
   }
   if (tier == "fused") return;
   if (n <= most_variables_of_fused_tier) return choose(Tier::fused, fmt::format("{} variables are few", n));
   if (sparse) return choose(Tier::fused, "the matrices are sparse");
-  if (!in_phases) return choose(Tier::fused, fmt::format("the lockstep tier does not have method '{}'", method));
+  if (!in_phases) return choose(Tier::fused, fmt::format("the phased tier does not have method '{}'", method));
   if (!cublas_missing.empty()) return choose(Tier::fused, cublas_missing);
-  choose(Tier::lockstep, fmt::format("{} variables in full matrices", n));
+  choose(Tier::phased, fmt::format("{} variables in full matrices", n));
 }
 
 }  // namespace manyfold

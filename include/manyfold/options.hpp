@@ -17,7 +17,7 @@ struct SolverOptions {
   std::vector<std::string> initial_conditions = {};
   std::string backend = "auto";        ///< auto | cpu | cuda
   std::string precision = "float64";   ///< float64 | float32 | mixed
-  std::string tier = "auto";           ///< auto | fused | lockstep: how a GPU integrates
+  std::string tier = "auto";           ///< auto | fused | phased: how a GPU integrates
   bool projection = false;             ///< after every step, project y on the model's constraints and invariants
   std::string jacobian = "automatic";  ///< automatic | dual_numbers | finite_differences
   /// automatic | every_step | contraction | cameron | dassl: when Jacobian and factors are renewed

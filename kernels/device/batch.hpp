@@ -17,8 +17,8 @@ struct DeviceBatch : Columns<ColumnPointer> {
   Utilisation* utilisation;  ///< added up over launches
 };
 
-/// What the instances in flight of the lockstep tier wait for.
-struct LockstepCounts {
+/// What the instances in flight of the phased tier wait for.
+struct PhasedCounts {
   int present;     ///< 0 or 1: which of the two is that of this pass; the other one fills up for the next
   int factors[2];  ///< instances whose matrices must be factorised first
   int corrections[2];
@@ -26,14 +26,14 @@ struct LockstepCounts {
   int attempts;  ///< instances whose step attempt is over, or that have not begun one
 };
 
-/// Memory of the lockstep tier on a device. `slots`: instances in flight; `systems`: linear systems of an instance.
-struct LockstepMemory {
+/// Memory of the phased tier on a device. `slots`: instances in flight; `systems`: linear systems of an instance.
+struct PhasedMemory {
   int slots;
   const DeviceBatch* batch;
-  void* supply;                ///< `LockstepLayout::supply_size` bytes
+  void* supply;                ///< `PhasedLayout::supply_size` bytes
   unsigned long long* frames;  ///< [frame_words][slots]: the state of the instances, word by word
   void* workspaces;  ///< [slots + 1], `workspace_size` bytes each; the last stands in where a batch is not full
-  LockstepCounts* counts;
+  PhasedCounts* counts;
   int* lists;  ///< [7][slots]: the slots that `counts` counts, in the order of its members
   // Of sparse matrices:
   char* factors;  ///< [factors_size][slots]: values and solutions, number by number
@@ -43,8 +43,8 @@ struct LockstepMemory {
   int* pivots;       ///< [systems][slots][variables]
 };
 
-/// What the host must know of the kernels of the lockstep tier.
-struct LockstepLayout {
+/// What the host must know of the kernels of the phased tier.
+struct PhasedLayout {
   int supply_size;
   int frame_words;
   int workspace_size;
@@ -70,7 +70,7 @@ struct DeviceLayout {
   bool block_size_forced;
   int team_size;            ///< threads of an instance
   int shared_memory;        ///< bytes per instance in flight
-  LockstepLayout lockstep;  ///< if the kernels are those of that tier
+  PhasedLayout phased;  ///< if the kernels are those of that tier
 };
 
 }  // namespace manyfold

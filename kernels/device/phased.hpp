@@ -1,5 +1,5 @@
 #pragma once
-// The lockstep tier on a GPU: the state of many instances in device memory, word by word, so that neighbouring threads
+// The phased tier on a GPU: the state of many instances in device memory, word by word, so that neighbouring threads
 // read neighbouring words; kernels that take each instance from one linear solve to the next; and between them what
 // factorises and solves for all that wait: for full matrices a library's batched routines, for sparse ones kernels,
 // which have one pattern for all. A pass serves every instance once: some get their matrices, then some a correction of
@@ -16,12 +16,12 @@ namespace manyfold {
 
 /// An instance in flight and, one after another, those that follow it in its slot.
 template <class Method>
-class LockstepInstance {
+class PhasedInstance {
  public:
   using System = typename Method::System;
   using Supply = BatchSupply<Method>;
 
-  MANYFOLD_INLINE LockstepInstance(const IntegratorOptions<System::n>& options, const SavedVariables& saved,
+  MANYFOLD_INLINE PhasedInstance(const IntegratorOptions<System::n>& options, const SavedVariables& saved,
                                    Supply& supply, typename Method::Workspace& workspace)
       : driver_(options, saved, supply, workspace) {}
 
@@ -69,25 +69,25 @@ class Interleaved {
     MANYFOLD_INLINE explicit Copy(const T& from) : object(from) {}
   };
 
-  static MANYFOLD_INLINE void load(const LockstepMemory& memory, int slot, Copy& to) {
+  static MANYFOLD_INLINE void load(const PhasedMemory& memory, int slot, Copy& to) {
     for (int k = 0; k < words; ++k) to.word[k] = word(memory, slot, k);
   }
-  static MANYFOLD_INLINE void store(const LockstepMemory& memory, int slot, const Copy& from) {
+  static MANYFOLD_INLINE void store(const PhasedMemory& memory, int slot, const Copy& from) {
     for (int k = 0; k < words; ++k) word(memory, slot, k) = from.word[k];
   }
 
  private:
-  static MANYFOLD_INLINE unsigned long long& word(const LockstepMemory& memory, int slot, int k) {
+  static MANYFOLD_INLINE unsigned long long& word(const PhasedMemory& memory, int slot, int k) {
     return memory.frames[static_cast<long long>(k) * memory.slots + slot];
   }
 };
 
 /// The kernels: what thread number `thread` of each does. `size`: instances of the batch, whose list may be shorter.
 template <class Method>
-class LockstepKernels {
+class PhasedKernels {
  public:
   using System = typename Method::System;
-  using Instance = LockstepInstance<Method>;
+  using Instance = PhasedInstance<Method>;
   using Supply = BatchSupply<Method>;
   using Workspace = typename Method::Workspace;
   using Conditions = typename Integrator<Method>::Conditions;
@@ -97,7 +97,7 @@ class LockstepKernels {
   static constexpr bool sparse = SymbolicLU<typename Method::Matrices::Structure>::sparse;
   static_assert(__is_trivially_copyable(Instance), "instances move word by word");
 
-  static MANYFOLD_INLINE LockstepLayout layout() {
+  static MANYFOLD_INLINE PhasedLayout layout() {
     return {static_cast<int>(sizeof(Supply)),
             Frames::words,
             workspace_size,
@@ -111,14 +111,14 @@ class LockstepKernels {
 
   /// Consistent initial conditions of the batch; every thread works through a share of it in the memory of its slot,
   /// which is idle. In a thread's own memory the matrices would be as many as a device has threads.
-  static MANYFOLD_INLINE void initialize(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void initialize(const PhasedMemory& memory, int size, int thread) {
     if (thread >= size) return;
     auto& conditions = *reinterpret_cast<Conditions*>(place(memory, thread));
     for (int i = thread; i < memory.batch->count; i += size) initialize_instance<Method>(*memory.batch, i, conditions);
   }
 
   /// Every slot, without an instance yet.
-  static MANYFOLD_INLINE void start(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void start(const PhasedMemory& memory, int size, int thread) {
     if (thread >= size) return;
     auto& supply = *static_cast<Supply*>(memory.supply);
     if (thread == 0) supply = Supply(*memory.batch, {});
@@ -138,7 +138,7 @@ class LockstepKernels {
   }
 
   /// Jacobians, where they are wanted; `jacobian_shares` threads per instance.
-  static MANYFOLD_INLINE void jacobian(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void jacobian(const PhasedMemory& memory, int size, int thread) {
     const int j = thread / Method::jacobian_shares;
     if (j >= size || j >= present(memory, memory.counts->factors)) return;
     Method::evaluate_jacobian(workspace(memory, slot_of(memory, factors, j)), thread % Method::jacobian_shares);
@@ -147,7 +147,7 @@ class LockstepKernels {
   // Of the kernels for full and for sparse matrices the others are empty.
 
   /// Full iteration matrices; `n` threads per instance, one per row.
-  static MANYFOLD_INLINE void assemble(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void assemble(const PhasedMemory& memory, int size, int thread) {
     if constexpr (!sparse) {
       const int j = thread / n;
       const int row = thread % n;
@@ -162,7 +162,7 @@ class LockstepKernels {
   }
 
   /// After their factorisation.
-  static MANYFOLD_INLINE void finish(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void finish(const PhasedMemory& memory, int size, int thread) {
     if constexpr (!sparse) {
       if (thread >= size || thread >= present(memory, memory.counts->factors)) return;
       Workspace& own = workspace(memory, slot_of(memory, factors, thread));
@@ -175,7 +175,7 @@ class LockstepKernels {
 
   /// Right-hand sides of the instances that wait for corrections or, else, for estimates; `n` threads per instance.
   template <bool of_corrections>
-  static MANYFOLD_INLINE void permute(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void permute(const PhasedMemory& memory, int size, int thread) {
     if constexpr (!sparse) {
       const int j = thread / n;
       const int row = thread % n;
@@ -190,7 +190,7 @@ class LockstepKernels {
   }
 
   /// Sparse iteration matrices and their factors; a thread per system of an instance, those of one system side by side.
-  static MANYFOLD_INLINE void factorize(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void factorize(const PhasedMemory& memory, int size, int thread) {
     if constexpr (sparse) {
       const int j = thread % size;
       if (j >= present(memory, memory.counts->factors)) return;
@@ -204,7 +204,7 @@ class LockstepKernels {
 
   /// Solutions for corrections, of all systems, or, else, for estimates, of the first one; threads as before.
   template <bool of_corrections>
-  static MANYFOLD_INLINE void solve(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void solve(const PhasedMemory& memory, int size, int thread) {
     if constexpr (sparse) {
       const int j = thread % size;
       if (j >= waiting<of_corrections>(memory)) return;
@@ -216,19 +216,19 @@ class LockstepKernels {
   }
 
   /// After the solution for corrections.
-  static MANYFOLD_INLINE void correct(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void correct(const PhasedMemory& memory, int size, int thread) {
     if (thread >= size || thread >= waiting<true>(memory)) return;
     resume(memory, slot_waiting<true>(memory, thread), [](Instance& instance) { return instance.take_corrections(); });
   }
 
   /// After the solution for error estimates.
-  static MANYFOLD_INLINE void estimate(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void estimate(const PhasedMemory& memory, int size, int thread) {
     if (thread >= size || thread >= waiting<false>(memory)) return;
     resume(memory, slot_waiting<false>(memory, thread), [](Instance& instance) { return instance.take_estimate(); });
   }
 
   /// From the end of one attempt to the first corrections of the next.
-  static MANYFOLD_INLINE void attempt(const LockstepMemory& memory, int size, int thread) {
+  static MANYFOLD_INLINE void attempt(const PhasedMemory& memory, int size, int thread) {
     if (thread >= size || thread >= memory.counts->attempts) return;
     const int slot = memory.lists[attempts * memory.slots + thread];
     Frame frame;
@@ -243,8 +243,8 @@ class LockstepKernels {
   }
 
   /// One thread: what has filled up is served by the next pass.
-  static MANYFOLD_INLINE void turn(const LockstepMemory& memory) {
-    LockstepCounts& counts = *memory.counts;
+  static MANYFOLD_INLINE void turn(const PhasedMemory& memory) {
+    PhasedCounts& counts = *memory.counts;
     const int done = counts.present;
     counts.present = 1 - done;
     counts.factors[done] = counts.corrections[done] = counts.estimates[done] = 0;
@@ -258,23 +258,23 @@ class LockstepKernels {
   static constexpr int estimates = 4;
   static constexpr int attempts = 6;
 
-  static MANYFOLD_INLINE int present(const LockstepMemory& memory, const int (&count)[2]) {
+  static MANYFOLD_INLINE int present(const PhasedMemory& memory, const int (&count)[2]) {
     return count[memory.counts->present];
   }
-  static MANYFOLD_INLINE int next(const LockstepMemory& memory) { return 1 - memory.counts->present; }
-  static MANYFOLD_INLINE int slot_of(const LockstepMemory& memory, int list, int j) {
+  static MANYFOLD_INLINE int next(const PhasedMemory& memory) { return 1 - memory.counts->present; }
+  static MANYFOLD_INLINE int slot_of(const PhasedMemory& memory, int list, int j) {
     return memory.lists[(list + memory.counts->present) * memory.slots + j];
   }
   /// Of the instances that wait for corrections or, else, for estimates: how many, and where number j is.
   template <bool of_corrections>
-  static MANYFOLD_INLINE int waiting(const LockstepMemory& memory) {
+  static MANYFOLD_INLINE int waiting(const PhasedMemory& memory) {
     return present(memory, of_corrections ? memory.counts->corrections : memory.counts->estimates);
   }
   template <bool of_corrections>
-  static MANYFOLD_INLINE int slot_waiting(const LockstepMemory& memory, int j) {
+  static MANYFOLD_INLINE int slot_waiting(const PhasedMemory& memory, int j) {
     return slot_of(memory, of_corrections ? corrections : estimates, j);
   }
-  static MANYFOLD_INLINE void append(const LockstepMemory& memory, int slot, int list, int& count) {
+  static MANYFOLD_INLINE void append(const PhasedMemory& memory, int slot, int list, int& count) {
     memory.lists[list * memory.slots + AtomicQueue::take(&count)] = slot;
   }
 
@@ -290,15 +290,15 @@ class LockstepKernels {
   static constexpr int larger =
       static_cast<int>(sizeof(Workspace) > sizeof(Conditions) ? sizeof(Workspace) : sizeof(Conditions));
   static constexpr int workspace_size = (larger + 15) / 16 * 16;
-  static MANYFOLD_INLINE char* place(const LockstepMemory& memory, int slot) {
+  static MANYFOLD_INLINE char* place(const PhasedMemory& memory, int slot) {
     return static_cast<char*>(memory.workspaces) + static_cast<long long>(slot) * workspace_size;
   }
-  static MANYFOLD_INLINE Workspace& workspace(const LockstepMemory& memory, int slot) {
+  static MANYFOLD_INLINE Workspace& workspace(const PhasedMemory& memory, int slot) {
     return *reinterpret_cast<Workspace*>(place(memory, slot));
   }
 
   /// The matrices and right-hand sides of `workspace` are number j of the batch.
-  static MANYFOLD_INLINE void point(const LockstepMemory& memory, int j, Workspace& workspace) {
+  static MANYFOLD_INLINE void point(const PhasedMemory& memory, int j, Workspace& workspace) {
     Method::for_each_matrix(workspace, [&](auto system, auto& lu, auto&&) {
       const long long at = static_cast<long long>(system) * memory.slots + j;
       memory.matrices[at] = lu.matrix;
@@ -306,7 +306,7 @@ class LockstepKernels {
     });
   }
 
-  static MANYFOLD_INLINE void resume(const LockstepMemory& memory, int slot, auto&& go_on) {
+  static MANYFOLD_INLINE void resume(const PhasedMemory& memory, int slot, auto&& go_on) {
     Frame frame;
     Frames::load(memory, slot, frame);
     const Wait wait = go_on(frame.object);

@@ -15,7 +15,7 @@ enum class Wait {
 /// `Method` in phases, for the methods that are specialised.
 template <class Method>
 struct Phased {
-  static_assert(!is_same<Method, Method>, "manyfold: the lockstep tier does not have this method");
+  static_assert(!is_same<Method, Method>, "manyfold: the phased tier does not have this method");
 };
 
 }  // namespace manyfold

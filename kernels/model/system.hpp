@@ -580,7 +580,7 @@ template <Model Equations, auto spec = KernelSpec<>{}>
 using KernelSystem = typename Either<spec.precision == Precision::mixed, MixedSystem<System<Equations, spec>>,
                                      System<Equations, spec>>::type;
 
-/// `Base` for the lockstep tier, where linear systems are solved for many instances at once.
+/// `Base` for the phased tier, where linear systems are solved for many instances at once.
 template <class Base>
 struct BatchedSystem : Base {
   static constexpr bool batched = true;

@@ -404,8 +404,8 @@ TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
 TEST_F(Command, WhatASweepFileAsksForInVainHasItsPlace) {
   expect_misuse("run " + sweep("robertsen", "").string(), {"sweep.toml:1:9: error: unknown model", "robertson"});
   expect_misuse("run " + sweep("rlc_index1", "", "method = \"rodas4\"").string(), {"sweep.toml:5:10: error: method"});
-  expect_misuse("run " + sweep("robertson", "", "tier = \"lockstep\"\nbackend = \"cpu\"").string(),
-                {"sweep.toml:5:8: error: tier 'lockstep' needs"});
+  expect_misuse("run " + sweep("robertson", "", "tier = \"phased\"\nbackend = \"cpu\"").string(),
+                {"sweep.toml:5:8: error: tier 'phased' needs"});
 }
 TEST_F(Command, AMissingTableIsMisuseBeforeAnythingIsCompiled) {
   const fs::path model = write("decay.hpp", decay_model);

@@ -19,12 +19,12 @@ using nlohmann::json;
 /// Decays at a rate that is off by one in a thousand, unless it is compiled with dual numbers, as references are: an
 /// integrator that errs and does not know: references never call a model's own Jacobian.
 constexpr const char* cheat = R"cpp(#include <manyfold/model.hpp>
+                                    static double errs = 0.0;  // of this library alone
                                     struct Cheat {
                                       static constexpr const char* name = "cheat";
                                       static constexpr double t_span[] = {0.0, 2.0};
                                       static constexpr manyfold::Variable variables[] = {{.name = "y", .initial = 1.0}, {.name = "z", .algebraic = true}};
                                       static constexpr manyfold::Parameter parameters[] = {{.name = "k", .value = 1.0}, {.name = "off", .value = 1e-3}};
-                                      static inline double errs = 0.0;
                                       static void rhs(const auto&, const auto& y, const auto& p, auto& f) {
                                         f[0] = -(1.0 + errs * p[1]) * p[0] * y[0];
                                         f[1] = y[1] - 3.0;

@@ -59,7 +59,7 @@ class CudaBackend : public test::EmulatedBackend {
 };
 
 class CudaTier : public CudaBackend, public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Tiers, CudaTier, testing::Values("fused", "lockstep"),
+INSTANTIATE_TEST_SUITE_P(Tiers, CudaTier, testing::Values("fused", "phased"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST_F(CudaBackend, InfoListsTheDevicesAndTheCompiler) {
@@ -88,18 +88,18 @@ TEST_F(CudaBackend, GivesTheResultsOfTheProcessorToTheTolerance) {
   EXPECT_EQ(values("cuda.nc", "t_reached"), values("out.nc", "t_reached"));
 }
 
-TEST_F(CudaBackend, TheLockstepTierGivesTheResultsOfTheFusedOne) {
+TEST_F(CudaBackend, ThePhasedTierGivesTheResultsOfTheFusedOne) {
   const std::string output = "times = [0.0, 1.0, 30.0, 1000.0]\n";
-  const Outcome lockstep = call(sweep(500, "backend = \"cuda\"\ntier = \"lockstep\"", output));
-  ASSERT_EQ(lockstep.code, 0) << lockstep.err;
-  const Json summary = Json::parse(lockstep.out);
-  EXPECT_EQ(summary["tier"], "lockstep");
+  const Outcome phased = call(sweep(500, "backend = \"cuda\"\ntier = \"phased\"", output));
+  ASSERT_EQ(phased.code, 0) << phased.err;
+  const Json summary = Json::parse(phased.out);
+  EXPECT_EQ(summary["tier"], "phased");
   EXPECT_GT(summary["newton_utilisation"], 0.5);
-  fs::rename(folder_ / "out.nc", folder_ / "lockstep.nc");
+  fs::rename(folder_ / "out.nc", folder_ / "phased.nc");
   const Outcome fused = call(sweep(500, "backend = \"cuda\"\ntier = \"fused\"", output));
   ASSERT_EQ(fused.code, 0) << fused.err;
   for (const char* name : {"y1", "y2", "y3"}) {
-    const std::vector<double> a = values("lockstep.nc", name);
+    const std::vector<double> a = values("phased.nc", name);
     const std::vector<double> b = values("out.nc", name);
     ASSERT_EQ(a.size(), 2000U);
     ASSERT_EQ(a.size(), b.size());
@@ -110,40 +110,40 @@ TEST_F(CudaBackend, TheLockstepTierGivesTheResultsOfTheFusedOne) {
   EXPECT_NEAR(summary["steps_total"].get<double>(), Json::parse(fused.out)["steps_total"].get<double>(), 100.0);
 }
 
-TEST_F(CudaBackend, FullMatricesOfManyVariablesAreForTheLockstepTier) {
+TEST_F(CudaBackend, FullMatricesOfManyVariablesAreForThePhasedTier) {
   const Outcome outcome = call(exchange_sweep(300, ""), exchange);
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const Json summary = Json::parse(outcome.out);
-  EXPECT_EQ(summary["tier"], "lockstep");
+  EXPECT_EQ(summary["tier"], "phased");
   EXPECT_EQ(summary["tier_reason"], "36 variables in full matrices");
   EXPECT_LT(summary["stats"]["jacobians"], summary["steps_total"]) << "Jacobians are kept";
   expect_exchange_is_solved();
 }
 
-TEST_F(CudaBackend, ALockstepTierThatCannotBeIsMisuse) {
+TEST_F(CudaBackend, APhasedTierThatCannotBeIsMisuse) {
   const auto expect_misuse = [&](const std::string& solver, const std::string& words,
                                  const std::string& environment = "") {
     const Outcome outcome = call(sweep(10, solver, "times = \"end\"\n"), environment);
     EXPECT_EQ(outcome.code, 2);
     EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
   };
-  const std::string lockstep = "backend = \"cuda\"\ntier = \"lockstep\"\n";
-  expect_misuse(lockstep, "tier 'lockstep': no cuBLAS: /nowhere", "MANYFOLD_CUBLAS=/nowhere");
-  expect_misuse(lockstep + "method = \"bdf\"", "does not have method 'bdf': one of radau5, radau1, radau3");
-  expect_misuse("backend = \"cpu\"\ntier = \"lockstep\"", "needs backend 'cuda', but this run is on the processor");
-  expect_misuse("tier = \"lockstpe\"", "unknown tier \"lockstpe\"; did you mean \"lockstep\"?");
+  const std::string phased = "backend = \"cuda\"\ntier = \"phased\"\n";
+  expect_misuse(phased, "tier 'phased': no cuBLAS: /nowhere", "MANYFOLD_CUBLAS=/nowhere");
+  expect_misuse(phased + "method = \"bdf\"", "does not have method 'bdf': one of radau5, radau1, radau3");
+  expect_misuse("backend = \"cpu\"\ntier = \"phased\"", "needs backend 'cuda', but this run is on the processor");
+  expect_misuse("tier = \"lockstpe\"", "unknown tier \"lockstpe\"; did you mean \"phased\"?");
 }
 
-TEST_F(CudaBackend, DiagonallyImplicitMethodsAreInTheLockstepTierToo) {
+TEST_F(CudaBackend, DiagonallyImplicitMethodsAreInThePhasedTierToo) {
   const Outcome outcome =
       call(exchange_sweep(100, "method = \"esdirk54\""), "MANYFOLD_EMULATED_PROBLEM=exchange-esdirk54");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_EQ(Json::parse(outcome.out)["tier"], "lockstep");
+  EXPECT_EQ(Json::parse(outcome.out)["tier"], "phased");
   EXPECT_EQ(Json::parse(outcome.out)["method"], "esdirk54");
   expect_exchange_is_solved();
 }
 
-TEST_F(CudaBackend, TheLockstepTierHasEveryPrecision) {
+TEST_F(CudaBackend, ThePhasedTierHasEveryPrecision) {
   for (const auto& [precision, rtol, atol, error] :
        {std::tuple("mixed", "1e-6", "1e-9", 1e-6), std::tuple("float32", "1e-4", "1e-6", 3e-4)}) {
     const std::string solver = fmt::format("rtol = {}\natol = {}\nprecision = \"{}\"\n", rtol, atol, precision);
@@ -154,7 +154,7 @@ TEST_F(CudaBackend, TheLockstepTierHasEveryPrecision) {
       std::ofstream(folder_ / "sweep.toml") << toml;
       return arguments;
     };
-    const Outcome device = call(text("backend = \"cuda\"\ntier = \"lockstep\""),
+    const Outcome device = call(text("backend = \"cuda\"\ntier = \"phased\""),
                                 fmt::format("MANYFOLD_EMULATED_PROBLEM=robertson-{}", precision));
     ASSERT_EQ(device.code, 0) << device.err;
     const std::vector<double> y1 = values("out.nc", "y1");
@@ -166,14 +166,14 @@ TEST_F(CudaBackend, TheLockstepTierHasEveryPrecision) {
   }
 }
 
-TEST_F(CudaBackend, InTheLockstepTierAutoIsRadau5) {
+TEST_F(CudaBackend, InThePhasedTierAutoIsRadau5) {
   const Outcome outcome =
-      call(sweep(10, "backend = \"cuda\"\ntier = \"lockstep\"\nmethod = \"auto\"", "times = \"end\"\n"));
+      call(sweep(10, "backend = \"cuda\"\ntier = \"phased\"\nmethod = \"auto\"", "times = \"end\"\n"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(Json::parse(outcome.out)["method"], "radau5");
 }
 
-TEST_F(CudaBackend, InstancesOfTheLockstepTierFailAsOnTheProcessor) {
+TEST_F(CudaBackend, InstancesOfThePhasedTierFailAsOnTheProcessor) {
   const auto sweep = [&](const std::string& solver, bool with_failures) {
     std::ofstream table(folder_ / "cases.csv");
     table << "jump,turn,scale,domain,rootless,frequency\n";
@@ -189,21 +189,21 @@ TEST_F(CudaBackend, InstancesOfTheLockstepTierFailAsOnTheProcessor) {
     return "run fragile.toml --force --json";
   };
   const char* module = "MANYFOLD_EMULATED_PROBLEM=fragile";
-  const std::string lockstep = "backend = \"cuda\"\ntier = \"lockstep\"\n";
+  const std::string phased = "backend = \"cuda\"\ntier = \"phased\"\n";
   ASSERT_EQ(call(sweep("backend = \"cpu\"\n", true)).code, 3);
   const std::vector<double> expected = values("out.nc", "status");
   EXPECT_EQ(std::set<double>(expected.begin(), expected.end()).size(), 7U) << "every failure is another one";
-  const Outcome outcome = call(sweep(lockstep, true), module);
+  const Outcome outcome = call(sweep(phased, true), module);
   ASSERT_EQ(outcome.code, 3) << outcome.err;
   EXPECT_EQ(values("out.nc", "status"), expected);
   const std::vector<double> beside_failures = values("out.nc", "y");
-  ASSERT_EQ(call(sweep(lockstep, false), module).code, 0);
+  ASSERT_EQ(call(sweep(phased, false), module).code, 0);
   const std::vector<double> alone = values("out.nc", "y");
   for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(beside_failures[7 * i], alone[i]);
 }
 
 TEST_F(CudaBackend, WhereStreamsCannotBeCapturedPhasesAreLaunchedOneByOne) {
-  const std::string text = sweep(100, "backend = \"cuda\"\ntier = \"lockstep\"", "times = \"end\"\n");
+  const std::string text = sweep(100, "backend = \"cuda\"\ntier = \"phased\"", "times = \"end\"\n");
   ASSERT_EQ(call(text, "MANYFOLD_EMULATED_FAILURE=capture").code, 0);
   const std::vector<double> launched = values("out.nc", "y1");
   ASSERT_EQ(call(text).code, 0);
@@ -212,7 +212,7 @@ TEST_F(CudaBackend, WhereStreamsCannotBeCapturedPhasesAreLaunchedOneByOne) {
 
 TEST_F(CudaBackend, AFailingFactorisationIsAnErrorThatNamesTheCall) {
   const Outcome outcome =
-      call(sweep(50, "backend = \"cuda\"\ntier = \"lockstep\"", "times = \"end\"\n"), "MANYFOLD_EMULATED_FAILURE=blas");
+      call(sweep(50, "backend = \"cuda\"\ntier = \"phased\"", "times = \"end\"\n"), "MANYFOLD_EMULATED_FAILURE=blas");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("cuBLAS: getrfBatched: the function failed to launch"), std::string::npos) << outcome.err;
 }
@@ -223,7 +223,7 @@ TEST_P(CudaTier, ResultsDoNotDependOnHowTheMemoryCutsTheEnsemble) {
   const std::string output = "times = \"end\"\n";
   ASSERT_EQ(call(sweep(700, solver, output)).code, 0);
   fs::rename(folder_ / "out.nc", folder_ / "whole.nc");
-  // Room for some 40 instances per stream, of which the lockstep tier has 8 in flight; its library's memory is 12 MiB.
+  // Room for some 40 instances per stream, of which the phased tier has 8 in flight; its library's memory is 12 MiB.
   const Outcome small = call(sweep(700, solver + "\ndevice_memory = " + (fused ? "0.05" : "12.1"), output));
   ASSERT_EQ(small.code, 0) << small.err;
   EXPECT_NE(Json::parse(small.out)["device_shape"], "");

@@ -81,12 +81,12 @@ class Compilation : public testing::Test {
     return backend_->compile(device_source(request, {tile, 0, tier}), architecture);
   }
 
-  /// The same for the lockstep tier, which has to be free of warnings; `kernel`: whose usage is returned.
-  Usage compile_lockstep(const std::string& model, const std::string& method, const std::string& architecture,
+  /// The same for the phased tier, which has to be free of warnings; `kernel`: whose usage is returned.
+  Usage compile_phased(const std::string& model, const std::string& method, const std::string& architecture,
                          const std::string& precision = "float64", const std::string& kernel = "attempt") const {
-    const DeviceCode& code = compile(model, method, architecture, 1, precision, false, Tier::lockstep);
+    const DeviceCode& code = compile(model, method, architecture, 1, precision, false, Tier::phased);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << method << ": " << code.log;
-    return usage_of(code.log, "manyfold_lockstep_" + kernel);
+    return usage_of(code.log, "manyfold_phased_" + kernel);
   }
 
   void SetUp() override {
@@ -125,7 +125,7 @@ std::map<std::string, Usage> read_table() {
   return table;
 }
 
-/// Problems that a thread can hold; the others are for tiles and the lockstep tier.
+/// Problems that a thread can hold; the others are for tiles and the phased tier.
 std::vector<std::string> small_problems() {
   std::vector<std::string> result;
   for (const ModelDescription& model : builtin_models()) {
@@ -134,18 +134,18 @@ std::vector<std::string> small_problems() {
   return result;
 }
 
-/// Those of the lockstep tier that factorise sparse matrices and solve with them.
+/// Those of the phased tier that factorise sparse matrices and solve with them.
 const std::vector<std::string>& sparse_kernels() {
-  static const std::vector<std::string> all = {"lockstep_factorize", "lockstep_solve_corrections",
-                                               "lockstep_solve_estimates"};
+  static const std::vector<std::string> all = {"phased_factorize", "phased_solve_corrections",
+                                               "phased_solve_estimates"};
   return all;
 }
 
 /// Those that are there for full matrices too, and some problems that have these.
 const std::vector<std::string>& full_kernels() {
   static const std::vector<std::string> all = {
-      "lockstep_initialize",          "lockstep_start",   "lockstep_jacobian", "lockstep_assemble", "lockstep_finish",
-      "lockstep_permute_corrections", "lockstep_correct", "lockstep_estimate", "lockstep_attempt"};
+      "phased_initialize",          "phased_start",   "phased_jacobian", "phased_assemble", "phased_finish",
+      "phased_permute_corrections", "phased_correct", "phased_estimate", "phased_attempt"};
   return all;
 }
 const std::vector<std::string>& full_problems() {
@@ -201,38 +201,38 @@ TEST_F(Compilation, EveryPrecisionTakesTheKernelWithoutWarnings) {
   }
 }
 
-TEST_F(Compilation, EveryArchitectureTakesThePhasesOfTheLockstepTier) {
-  for (const std::string& architecture : architectures()) compile_lockstep("robertson", "radau5", architecture);
+TEST_F(Compilation, EveryArchitectureTakesThePhasesOfThePhasedTier) {
+  for (const std::string& architecture : architectures()) compile_phased("robertson", "radau5", architecture);
 }
 
-TEST_F(Compilation, EveryMethodOfTheLockstepTierIsTaken) {
-  for (const std::string& method : lockstep_methods()) compile_lockstep("van_der_pol", method, "sm_90");
+TEST_F(Compilation, EveryMethodOfThePhasedTierIsTaken) {
+  for (const std::string& method : phased_methods()) compile_phased("van_der_pol", method, "sm_90");
 }
 
-TEST_F(Compilation, TheLockstepTierTakesEveryPrecisionAndEvents) {
-  compile_lockstep("robertson", "radau5", "sm_90", "float32");
-  compile_lockstep("robertson", "radau5", "sm_90", "mixed");
-  compile_lockstep("bouncing_ball", "radau5", "sm_90");
+TEST_F(Compilation, ThePhasedTierTakesEveryPrecisionAndEvents) {
+  compile_phased("robertson", "radau5", "sm_90", "float32");
+  compile_phased("robertson", "radau5", "sm_90", "mixed");
+  compile_phased("bouncing_ball", "radau5", "sm_90");
 }
 
-TEST_F(Compilation, TheLockstepTierTakesSparseMatrices) {
+TEST_F(Compilation, ThePhasedTierTakesSparseMatrices) {
   for (const auto& [method, architecture, precision] :
        {std::tuple("radau5", "sm_75", "mixed"), std::tuple("esdirk54", "sm_90", "float64")}) {
-    const Usage usage = compile_lockstep("diffusion", method, architecture, precision, "factorize");
+    const Usage usage = compile_phased("diffusion", method, architecture, precision, "factorize");
     // Of 42 variables a thread has two vectors, the sizes of the rows before the elimination and before row exchanges.
     // The factors would be 2 KiB, a full matrix 28.
     EXPECT_LE(usage.stack, 3 * 42 * 8) << method << ' ' << architecture << ' ' << precision;
   }
 }
 
-TEST_F(Compilation, MatricesStayOutOfTheThreadsOfTheLockstepTier) {
+TEST_F(Compilation, MatricesStayOutOfTheThreadsOfThePhasedTier) {
   // What threads have on their stacks a device sets aside for as many as it has. Of a matrix of 36 variables that would
   // be 10 KiB; the vectors that a step needs, some twenty of 288 bytes, are less.
   const std::string model = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/exchange.hpp";
-  const DeviceCode& code = compile(model, "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
+  const DeviceCode& code = compile(model, "radau5", "sm_90", 1, "float64", false, Tier::phased);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   for (const char* kernel : {"initialize", "jacobian", "assemble", "finish", "correct", "estimate", "attempt"}) {
-    const Usage usage = usage_of(code.log, std::string("manyfold_lockstep_") + kernel);
+    const Usage usage = usage_of(code.log, std::string("manyfold_phased_") + kernel);
     EXPECT_LE(usage.stack, 8000) << kernel;
     std::cout << kernel << ": " << usage.registers << " registers, " << usage.stack << " bytes of stack\n";
   }
@@ -328,7 +328,7 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
     };
     for (const std::string& architecture : architectures()) {
       if (!wanted(architecture)) continue;
-      const DeviceCode& code = compile("diffusion", "radau5", architecture, 1, "float64", false, Tier::lockstep);
+      const DeviceCode& code = compile("diffusion", "radau5", architecture, 1, "float64", false, Tier::phased);
       for (const std::string& kernel : sparse_kernels()) {
         write_usage(key("diffusion", "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
       }
@@ -336,7 +336,7 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
     for (const std::string& model : full_problems()) {
       for (const std::string& architecture : architectures()) {
         if (!wanted(architecture)) continue;
-        const DeviceCode& code = compile(model, "radau5", architecture, 1, "float64", false, Tier::lockstep);
+        const DeviceCode& code = compile(model, "radau5", architecture, 1, "float64", false, Tier::phased);
         for (const std::string& kernel : full_kernels()) {
           write_usage(key(model, "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
         }
@@ -375,12 +375,12 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
     expect_recorded(key(model, "radau5", "sm_90"),
                     usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate"));
   }
-  const DeviceCode& full = compile("transistor_amplifier", "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
+  const DeviceCode& full = compile("transistor_amplifier", "radau5", "sm_90", 1, "float64", false, Tier::phased);
   for (const std::string& kernel : full_kernels()) {
     expect_recorded(key("transistor_amplifier", "radau5", "sm_90", 1, kernel),
                     usage_of(full.log, "manyfold_" + kernel));
   }
-  const DeviceCode& code = compile("diffusion", "radau5", "sm_90", 1, "float64", false, Tier::lockstep);
+  const DeviceCode& code = compile("diffusion", "radau5", "sm_90", 1, "float64", false, Tier::phased);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   for (const std::string& kernel : sparse_kernels()) {
     expect_recorded(key("diffusion", "radau5", "sm_90", 1, kernel), usage_of(code.log, "manyfold_" + kernel));

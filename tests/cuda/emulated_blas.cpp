@@ -1,4 +1,4 @@
-// The routines of cuBLAS that the lockstep tier calls, on the processor and in the streams of the emulated driver: LU
+// The routines of cuBLAS that the phased tier calls, on the processor and in the streams of the emulated driver: LU
 // with partial pivoting and triangular solves, as LAPACK and BLAS define them, matrix by matrix.
 //
 // MANYFOLD_EMULATED_FAILURE=blas makes factorisations fail.

@@ -212,24 +212,24 @@ struct Build {
   using System = Wrap<manyfold::System<Problem>>;
   using Method = Scheme<System, Real>;
   using TeamMethod = Scheme<manyfold::SharedSystem<System, Team>, Real>;
-  using LockstepMethod = typename manyfold::Phased<Scheme<manyfold::BatchedSystem<System>, Real>>::type;
+  using PhasedMethod = typename manyfold::Phased<Scheme<manyfold::BatchedSystem<System>, Real>>::type;
 };
 
-/// A phase of the lockstep tier, thread by thread.
+/// A phase of the phased tier, thread by thread.
 template <class Code>
 std::function<void()> phase_task(std::string_view name, int threads, void** arguments) {
-  using Kernels = manyfold::LockstepKernels<typename Code::LockstepMethod>;
-  if (name == "manyfold_lockstep_layout") {
+  using Kernels = manyfold::PhasedKernels<typename Code::PhasedMethod>;
+  if (name == "manyfold_phased_layout") {
     auto* layout = *static_cast<manyfold::DeviceLayout**>(arguments[0]);
     return [=] {
-      *layout = manyfold::device_layout<typename Code::LockstepMethod>(block_size, true);
-      layout->lockstep = Kernels::layout();
+      *layout = manyfold::device_layout<typename Code::PhasedMethod>(block_size, true);
+      layout->phased = Kernels::layout();
     };
   }
-  const auto memory = *static_cast<manyfold::LockstepMemory*>(arguments[0]);
-  if (name == "manyfold_lockstep_turn") return [=] { Kernels::turn(memory); };
+  const auto memory = *static_cast<manyfold::PhasedMemory*>(arguments[0]);
+  if (name == "manyfold_phased_turn") return [=] { Kernels::turn(memory); };
   const int size = *static_cast<int*>(arguments[1]);
-  using Phase = void (*)(const manyfold::LockstepMemory&, int, int);
+  using Phase = void (*)(const manyfold::PhasedMemory&, int, int);
   const std::pair<std::string_view, Phase> phases[] = {{"initialize", &Kernels::initialize},
                                                        {"start", &Kernels::start},
                                                        {"jacobian", &Kernels::jacobian},
@@ -244,7 +244,7 @@ std::function<void()> phase_task(std::string_view name, int threads, void** argu
                                                        {"estimate", &Kernels::estimate},
                                                        {"attempt", &Kernels::attempt}};
   const auto phase = std::find_if(std::begin(phases), std::end(phases), [&](const auto& candidate) {
-                       return name.substr(std::string_view("manyfold_lockstep_").size()) == candidate.first;
+                       return name.substr(std::string_view("manyfold_phased_").size()) == candidate.first;
                      })->second;
   // From the last to the first, for the order of threads must not matter.
   return [=] {
@@ -317,11 +317,11 @@ CUmod_st* module_of(const char* problem) {
       result.functions.push_back({nullptr, name, &kernel_task<Code>});
     }
     for (const char* name :
-         {"manyfold_lockstep_layout", "manyfold_lockstep_initialize", "manyfold_lockstep_start",
-          "manyfold_lockstep_jacobian", "manyfold_lockstep_assemble", "manyfold_lockstep_finish",
-          "manyfold_lockstep_permute_corrections", "manyfold_lockstep_permute_estimates", "manyfold_lockstep_factorize",
-          "manyfold_lockstep_solve_corrections", "manyfold_lockstep_solve_estimates", "manyfold_lockstep_correct",
-          "manyfold_lockstep_estimate", "manyfold_lockstep_attempt", "manyfold_lockstep_turn"}) {
+         {"manyfold_phased_layout", "manyfold_phased_initialize", "manyfold_phased_start",
+          "manyfold_phased_jacobian", "manyfold_phased_assemble", "manyfold_phased_finish",
+          "manyfold_phased_permute_corrections", "manyfold_phased_permute_estimates", "manyfold_phased_factorize",
+          "manyfold_phased_solve_corrections", "manyfold_phased_solve_estimates", "manyfold_phased_correct",
+          "manyfold_phased_estimate", "manyfold_phased_attempt", "manyfold_phased_turn"}) {
       result.functions.push_back({nullptr, name, &phase_task<Code>});
     }
     return result;
@@ -536,7 +536,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, 
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (function->name == "manyfold_sample" && fails("sample")) return CUDA_ERROR_ILLEGAL_ADDRESS;
-  if ((function->name == "manyfold_integrate" || function->name == "manyfold_lockstep_correct") && fails("launch")) {
+  if ((function->name == "manyfold_integrate" || function->name == "manyfold_phased_correct") && fails("launch")) {
     stream->fail(CUDA_ERROR_ILLEGAL_ADDRESS);
     return CUDA_SUCCESS;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Bodies that exchange heat, each with all others and each with a source of its own: full matrices, for the lockstep
+// Bodies that exchange heat, each with all others and each with a source of its own: full matrices, for the phased
 // tier, and a solution in closed form. With s_i = (i - 17)/17, which add up to zero, the mean temperature stays zero
 // and T_i(t) = q s_i (1 - exp(-k t))/k.
 #include <manyfold/model.hpp>

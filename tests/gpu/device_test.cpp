@@ -52,7 +52,7 @@ struct Case {
 
 std::string name_of(const Case& tested) {
   std::string name = tested.model + "_" + tested.method;
-  if (tested.tier == Tier::lockstep) name += "_lockstep";
+  if (tested.tier == Tier::phased) name += "_phased";
   if (tested.precision != "float64") name += "_" + tested.precision;
   if (tested.tile != 0) name += "_tile" + std::to_string(tested.tile);
   return name;
@@ -80,7 +80,7 @@ double allowed_error(const ModelDescription& model, std::size_t variable, double
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const ModelDescription& model : builtin_models()) {
-    cases.push_back({model.name, "radau5", Tier::lockstep});
+    cases.push_back({model.name, "radau5", Tier::phased});
     // Of larger systems a thread would spill all but everything.
     if (model.variables.size() > 12) continue;
     cases.push_back({model.name, "radau5"});
@@ -88,16 +88,16 @@ std::vector<Case> all_cases() {
     if (highest_index(model) == 1) cases.push_back({model.name, "esdirk54"});
   }
   for (const char* method : {"lobatto4", "esdirk54"}) {
-    cases.push_back({"transistor_amplifier", method, Tier::lockstep});
+    cases.push_back({"transistor_amplifier", method, Tier::phased});
   }
   for (const char* method : {"rodas4", "bdf", "dirka", "dirks", "radau", "radau9"}) cases.push_back({"das1", method});
-  for (const Tier tier : {Tier::fused, Tier::lockstep}) {
+  for (const Tier tier : {Tier::fused, Tier::phased}) {
     for (const char* model : {"robertson", "pendulum", "van_der_pol", "transistor_amplifier"}) {
       for (const char* precision : {"mixed", "float32"}) cases.push_back({model, "radau5", tier, precision});
     }
   }
   for (const char* model : {"das1", "rectifier"}) cases.push_back({model, "radau5", Tier::fused, "mixed"});
-  cases.push_back({"diffusion", "radau5", Tier::lockstep, "mixed"});
+  cases.push_back({"diffusion", "radau5", Tier::phased, "mixed"});
   cases.push_back({"slider_crank", "radau5"});
   cases.push_back({"robertson", "radau5", Tier::fused, "float64", 2});
   cases.push_back({"rectifier", "radau5", Tier::fused, "float64", 4});
@@ -113,12 +113,12 @@ class Device : public testing::TestWithParam<Case> {
     std::string reason;
     devices_ = devices_or_null(reason);
     if (devices_ == nullptr) GTEST_SKIP() << reason;
-    const bool lockstep = GetParam().tier == Tier::lockstep;
+    const bool phased = GetParam().tier == Tier::phased;
     if (executes_ptx()) {
       if (GetParam().model == "medical_akzo_nobel") GTEST_SKIP() << "400 variables take minutes";
     } else if (emulated()) {
-      choose_module(lockstep);
-    } else if (lockstep && !devices_->cublas_unavailable().empty()) {
+      choose_module(phased);
+    } else if (phased && !devices_->cublas_unavailable().empty()) {
       const LoadedKernel& loaded = test::kernel_of(GetParam().model, GetParam().method);
       const bool sparse = is_sparse(static_cast<int>(loaded.model.variables.size()), loaded.kernel->factor_work);
       if (!sparse) GTEST_SKIP() << devices_->cublas_unavailable();
@@ -126,12 +126,12 @@ class Device : public testing::TestWithParam<Case> {
   }
 
   /// Of the emulated driver.
-  void choose_module(bool lockstep) const {
+  void choose_module(bool phased) const {
     std::set<std::string> known = {"robertson", "rectifier", "das2"};
-    if (lockstep) known.insert({"transistor_amplifier", "pendulum_index2", "diffusion"});
+    if (phased) known.insert({"transistor_amplifier", "pendulum_index2", "diffusion"});
     std::string module = GetParam().model;
     if (GetParam().method != "radau5") module += "-" + GetParam().method;
-    if (lockstep) known.insert("transistor_amplifier-esdirk54");
+    if (phased) known.insert("transistor_amplifier-esdirk54");
     if (!known.contains(module) || GetParam().precision != "float64" || GetParam().tile != 0) {
       GTEST_SKIP() << "the emulated driver does not know the problem";
     }
@@ -245,7 +245,7 @@ TEST_P(Device, AnInstanceDoesNotDependOnItsEnsemble) {
   }
   reversed.device_memory = whole.loaded->model.events.empty() ? 0.5 : 2.0;
   // Of which cuBLAS, and instances in flight, take their share.
-  if (GetParam().tier == Tier::lockstep) reversed.device_memory += 12.0;
+  if (GetParam().tier == Tier::phased) reversed.device_memory += 12.0;
   const test::Results b = reversed.solve();
   for (std::size_t k = 0; k < count; ++k) {
     EXPECT_EQ(std::memcmp(a.values.data() + k * n, b.values.data() + (count - 1 - k) * n, n * sizeof(double)), 0) << k;

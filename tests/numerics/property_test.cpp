@@ -131,7 +131,7 @@ TEST(EnsembleOfCpp, SaysWhatItGotAndWhatItNeeds) {
   EXPECT_NE(solve({.backend = "cuda"}).find("backend is 'cuda'"), std::string::npos);
   EXPECT_NE(solve({.precision = "mixed"}).find("precision is 'mixed', but 'float64' is compiled in"),
             std::string::npos);
-  EXPECT_NE(solve({.tier = "lockstep"}).find("tier is 'lockstep'"), std::string::npos);
+  EXPECT_NE(solve({.tier = "phased"}).find("tier is 'phased'"), std::string::npos);
   EXPECT_EQ(solve({.threads = -1}), "Ensemble: threads is -1, needs at least 0 (0: one per processor)");
   EXPECT_EQ(solve({.max_steps = 0}), "Ensemble: max_steps is 0, needs at least 1");
   EXPECT_EQ(solve({.first_step = -1e-9}),

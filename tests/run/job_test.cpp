@@ -61,7 +61,7 @@ TEST(Jobs, ChooseWhatTheCommandDoes) {
   job.options.method = "auto";
   job.options.projection = true;
   job.options.jacobian = "finite_differences";
-  job.options.tier = "lockstep";
+  job.options.tier = "phased";
   job.options.backend = "cpu";
   EXPECT_THROW(PreparedJob{job}, UsageError) << "exact Jacobians are a part of auto, and the tier is a device's";
   job.options.tier = "auto";

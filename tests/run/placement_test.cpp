@@ -12,7 +12,7 @@
 namespace manyfold {
 namespace {
 
-/// A device with or without what the lockstep tier needs for full matrices.
+/// A device with or without what the phased tier needs for full matrices.
 class Devices : public DeviceBackend {
  public:
   explicit Devices(std::string missing = "") : missing_(std::move(missing)) {}
@@ -59,11 +59,11 @@ long full(long n) {
   return n * n * n / 3;
 }
 
-TEST(Tier, IsLockstepForFullMatricesOfManyVariables) {
+TEST(Tier, IsPhasedForFullMatricesOfManyVariables) {
   const Placement chosen = choose(Problem(33, full(33)));
-  EXPECT_EQ(chosen.tier, Tier::lockstep);
+  EXPECT_EQ(chosen.tier, Tier::phased);
   EXPECT_EQ(chosen.tier_reason, "33 variables in full matrices");
-  EXPECT_EQ(choose(Problem(100, full(100)), "auto", "auto").tier, Tier::lockstep);
+  EXPECT_EQ(choose(Problem(100, full(100)), "auto", "auto").tier, Tier::phased);
 }
 
 TEST(Tier, IsFusedForFewVariablesAndForSparseMatrices) {
@@ -73,24 +73,24 @@ TEST(Tier, IsFusedForFewVariablesAndForSparseMatrices) {
   EXPECT_EQ(choose(Problem(200, 1500)).tier, Tier::fused);
 }
 
-TEST(Tier, IsFusedWhereTheLockstepTierCannotBe) {
+TEST(Tier, IsFusedWhereThePhasedTierCannotBe) {
   const Problem large(40, full(40));
-  EXPECT_EQ(choose(large, "auto", "rodas4").tier_reason, "the lockstep tier does not have method 'rodas4'");
+  EXPECT_EQ(choose(large, "auto", "rodas4").tier_reason, "the phased tier does not have method 'rodas4'");
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier_reason, "no cuBLAS: it is not there");
   EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier, Tier::fused);
   EXPECT_EQ(choose(large, "auto", "radau5", nullptr).tier, Tier::fused) << "on the processor";
 }
 
 TEST(Tier, NeedsCublasForFullMatricesAlone) {
-  EXPECT_EQ(choose(Problem(200, 1500), "lockstep", "radau5", &without_cublas).tier, Tier::lockstep);
-  EXPECT_THROW(choose(Problem(200, full(200)), "lockstep", "radau5", &without_cublas), UsageError);
+  EXPECT_EQ(choose(Problem(200, 1500), "phased", "radau5", &without_cublas).tier, Tier::phased);
+  EXPECT_THROW(choose(Problem(200, full(200)), "phased", "radau5", &without_cublas), UsageError);
   // However few their nonzeros, small matrices are taken for full ones.
-  EXPECT_THROW(choose(Problem(32, 100), "lockstep", "radau5", &without_cublas), UsageError);
-  EXPECT_EQ(choose(Problem(33, 100), "lockstep", "radau5", &without_cublas).tier, Tier::lockstep);
+  EXPECT_THROW(choose(Problem(32, 100), "phased", "radau5", &without_cublas), UsageError);
+  EXPECT_EQ(choose(Problem(33, 100), "phased", "radau5", &without_cublas).tier, Tier::phased);
 }
 
 TEST(Tier, CanBeForced) {
-  const std::vector<std::string>& able = lockstep_methods();
+  const std::vector<std::string>& able = phased_methods();
   for (const char* method : {"radau", "dirka", "dirks", "dirka4", "rodas4", "bdf", "dopri54", "rk4"}) {
     EXPECT_EQ(std::find(able.begin(), able.end(), method), able.end()) << method;
   }
@@ -98,7 +98,7 @@ TEST(Tier, CanBeForced) {
   for (const char* method :
        {"radau1", "radau3", "radau5", "radau9", "radau13", "lobatto2", "lobatto4", "lobatto6", "backward_euler",
         "sdirk2", "sdirk3", "sdirk4", "trbdf2", "kvaerno43", "kvaerno54", "esdirk43", "esdirk54"}) {
-    EXPECT_EQ(choose(Problem(3, 12), "lockstep", method).tier, Tier::lockstep);
+    EXPECT_EQ(choose(Problem(3, 12), "phased", method).tier, Tier::phased);
   }
 }
 

@@ -12,7 +12,7 @@
 namespace manyfold::cuda {
 namespace {
 
-/// Instances in flight of a stream of the lockstep tier at most: enough to fill the largest devices with matrices.
+/// Instances in flight of a stream of the phased tier at most: enough to fill the largest devices with matrices.
 constexpr std::int64_t most_slots = 16384;
 
 /// Instances and bytes of a batch at most.
@@ -199,7 +199,7 @@ void choose_block(LoadedDevice& loaded) {
   if (most == 0) {
     throw DeviceError(fmt::format(
         "a block of {} threads, {} of which share {} KiB for the matrices of an instance, does not fit the device, "
-        "whose blocks have {} KiB: set tier = \"lockstep\", device_tile = 1, or a smaller device_block",
+        "whose blocks have {} KiB: set tier = \"phased\", device_tile = 1, or a smaller device_block",
         first, layout.team_size, (layout.shared_memory + 1023) / 1024, most_shared_memory / 1024));
   }
   cu.check(cu.set_function_attribute(loaded.integrate, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -217,9 +217,9 @@ std::size_t thread_memory_of(const LoadedDevice& loaded) {
     return static_cast<std::size_t>(value);
   };
   std::size_t bytes = 0;
-  for (const CUfunction function : {loaded.initialize, loaded.integrate, loaded.lockstep.initialize,
-                                    loaded.lockstep.factorize, loaded.lockstep.solve_corrections,
-                                    loaded.lockstep.correct, loaded.lockstep.estimate, loaded.lockstep.attempt}) {
+  for (const CUfunction function : {loaded.initialize, loaded.integrate, loaded.phased.initialize,
+                                    loaded.phased.factorize, loaded.phased.solve_corrections,
+                                    loaded.phased.correct, loaded.phased.estimate, loaded.phased.attempt}) {
     int value = 0;
     if (function == nullptr) continue;
     cu.check(cu.get_function_attribute(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function), "cuFuncGetAttribute");
@@ -242,14 +242,14 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
   }
   CUfunction layout = nullptr;
   const bool fused = tier == Tier::fused;
-  cu.check(cu.get_function(&layout, loaded.module, fused ? "manyfold_layout" : "manyfold_lockstep_layout"),
+  cu.check(cu.get_function(&layout, loaded.module, fused ? "manyfold_layout" : "manyfold_phased_layout"),
            "cuModuleGetFunction");
   cu.check(cu.get_function(&loaded.prepare, loaded.module, "manyfold_prepare"), "cuModuleGetFunction");
   if (fused) {
     cu.check(cu.get_function(&loaded.initialize, loaded.module, "manyfold_initialize"), "cuModuleGetFunction");
     cu.check(cu.get_function(&loaded.integrate, loaded.module, "manyfold_integrate"), "cuModuleGetFunction");
   } else {
-    loaded.lockstep = LockstepFunctions::of(loaded.module);
+    loaded.phased = PhasedFunctions::of(loaded.module);
   }
   loaded.thread_memory = thread_memory_of(loaded);
   const DeviceArray<DeviceLayout> answer(1);
@@ -262,8 +262,8 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
   }
   if (fused) {
     choose_block(loaded);
-  } else if (!loaded.layout.lockstep.sparse && !blas().failure.empty()) {
-    throw DeviceError("tier 'lockstep': " + blas().failure);
+  } else if (!loaded.layout.phased.sparse && !blas().failure.empty()) {
+    throw DeviceError("tier 'phased': " + blas().failure);
   }
   return loaded;
 }
@@ -284,7 +284,7 @@ void Program::choose_batch_size() {
   const std::int64_t share = (demand_.instances + Program::workers() - 1) / Program::workers();
   std::int64_t fits = std::numeric_limits<std::int64_t>::max();
   std::int64_t resident = 0;  // instances in flight of a device
-  if (tier_ == Tier::lockstep) slots_ = static_cast<int>(std::min<std::int64_t>(share, most_slots));
+  if (tier_ == Tier::phased) slots_ = static_cast<int>(std::min<std::int64_t>(share, most_slots));
   for (const LoadedDevice& device : devices_) {
     cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
     std::size_t free = 0;
@@ -300,10 +300,10 @@ void Program::choose_batch_size() {
                                                : 0.5 * static_cast<double>(free - device.thread_memory)) /
                      streams_per_device;
     const auto bytes = static_cast<double>(bytes_per_instance(device.layout, demand_));
-    if (tier_ == Tier::lockstep) {
+    if (tier_ == Tier::phased) {
       // A batch refills each slot a few times.
-      const auto bytes_of_slot = static_cast<double>(lockstep_bytes_per_slot(device.layout));
-      allowed -= static_cast<double>(lockstep_bytes_per_stream(device.layout));
+      const auto bytes_of_slot = static_cast<double>(phased_bytes_per_slot(device.layout));
+      allowed -= static_cast<double>(phased_bytes_per_stream(device.layout));
       slots_ = std::min(slots_, static_cast<int>(allowed / (bytes_of_slot + refills * bytes)));
       allowed -= slots_ * bytes_of_slot;
       resident = slots_;
@@ -312,7 +312,7 @@ void Program::choose_batch_size() {
     }
     fits = std::min(fits, static_cast<std::int64_t>(allowed / bytes));
   }
-  if (fits < 32 || (tier_ == Tier::lockstep && slots_ < 1)) {
+  if (fits < 32 || (tier_ == Tier::phased && slots_ < 1)) {
     throw DeviceError(fmt::format(
         "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
         "or events",
@@ -336,7 +336,7 @@ Program::~Program() {
 
 std::string Program::shape() const {
   const LoadedDevice& device = devices_.front();
-  if (tier_ == Tier::lockstep) {
+  if (tier_ == Tier::phased) {
     return fmt::format("a thread per instance and phase, blocks of {} threads, {} instances in flight per stream",
                        device.layout.block_size, slots_);
   }
@@ -381,8 +381,8 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   launch(device.prepare, 1, 1, 0, stream.get(), "manyfold_prepare", device_options, settings.address());
   stream.synchronize();
 
-  std::optional<Lockstep> lockstep;
-  if (tier_ == Tier::lockstep) lockstep.emplace(device.lockstep, layout, slots_, stream.get());
+  std::optional<PhasedStream> phased;
+  if (tier_ == Tier::phased) phased.emplace(device.phased, layout, slots_, stream.get());
 
   while (Chunk* chunk = feed.take(!sampled)) {
     const auto count = static_cast<std::size_t>(chunk->count);
@@ -408,8 +408,8 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
       signals.synchronize();
       told = true;
     };
-    if (lockstep) {
-      lockstep->integrate(batch, watch, utilisation);
+    if (phased) {
+      phased->integrate(batch, watch, utilisation);
     } else {
       integrate_fused(device, batch, stream.get());
     }

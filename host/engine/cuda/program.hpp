@@ -3,7 +3,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "host/engine/cuda/lockstep.hpp"
+#include "host/engine/cuda/phased.hpp"
 #include "host/engine/device.hpp"
 #include "kernels/device/batch.hpp"
 #include "kernels/device/sampling.hpp"
@@ -26,7 +26,7 @@ struct LoadedDevice {
   CUfunction integrate = nullptr;
   CUmodule sampling_module = nullptr;  ///< null unless inputs are computed on the device
   CUfunction sample = nullptr;
-  LockstepFunctions lockstep;  ///< of that tier, in place of `initialize` and `integrate`
+  PhasedFunctions phased;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
   std::size_t thread_memory = 0;  ///< bytes that the device sets aside for the threads' own memory
   // Launches of `integrate`:
@@ -63,7 +63,7 @@ class Program : public DeviceProgram {
   Tier tier_;
   DeviceDemand demand_;
   std::int64_t batch_size_ = 0;
-  int slots_ = 0;  ///< instances in flight of a stream, of the lockstep tier
+  int slots_ = 0;  ///< instances in flight of a stream, of the phased tier
 };
 
 }  // namespace manyfold::cuda

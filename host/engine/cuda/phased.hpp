@@ -1,5 +1,5 @@
 #pragma once
-// The lockstep tier on one stream of a device: launches the phases that kernels/device/phased.hpp describes, and cuBLAS
+// The phased tier on one stream of a device: launches the phases that kernels/device/phased.hpp describes, and cuBLAS
 // between them where matrices are full.
 #include <functional>
 #include <map>
@@ -12,7 +12,7 @@
 namespace manyfold::cuda {
 
 /// The kernels of the tier in a module.
-struct LockstepFunctions {
+struct PhasedFunctions {
   CUfunction initialize = nullptr;
   CUfunction start = nullptr;
   CUfunction jacobian = nullptr;
@@ -29,12 +29,12 @@ struct LockstepFunctions {
   CUfunction turn = nullptr;
 
   /// Throws DeviceError if `module` lacks one.
-  static LockstepFunctions of(CUmodule module);
+  static PhasedFunctions of(CUmodule module);
 };
 
 /// Device memory that an instance in flight needs, and a stream apart from that, in bytes.
-std::size_t lockstep_bytes_per_slot(const DeviceLayout& layout);
-std::size_t lockstep_bytes_per_stream(const DeviceLayout& layout);
+std::size_t phased_bytes_per_slot(const DeviceLayout& layout);
+std::size_t phased_bytes_per_stream(const DeviceLayout& layout);
 
 /// Full matrices of the instances in flight of a stream, factorised and solved with by cuBLAS.
 class FullMatrices {
@@ -46,7 +46,7 @@ class FullMatrices {
   FullMatrices& operator=(const FullMatrices&) = delete;
 
   /// Tells kernels where they are to put theirs.
-  void enter(LockstepMemory& memory) const;
+  void enter(PhasedMemory& memory) const;
   /// The matrices of all systems, `size` of each.
   void factorize(int size);
   /// The first `systems` systems, `size` of each.
@@ -63,13 +63,13 @@ class FullMatrices {
   DeviceArray<char> workspace_;
 };
 
-class Lockstep {
+class PhasedStream {
  public:
   /// `slots`: instances in flight. Throws DeviceError.
-  Lockstep(const LockstepFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream);
-  ~Lockstep();
-  Lockstep(const Lockstep&) = delete;
-  Lockstep& operator=(const Lockstep&) = delete;
+  PhasedStream(const PhasedFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream);
+  ~PhasedStream();
+  PhasedStream(const PhasedStream&) = delete;
+  PhasedStream& operator=(const PhasedStream&) = delete;
 
   /// Integrates the instances of `batch`, whose data are on the stream. `watch` is called between passes.
   void integrate(const DeviceBatch& batch, const std::function<void()>& watch, Utilisation& utilisation);
@@ -86,19 +86,19 @@ class Lockstep {
   void enqueue(Phase phase, int size);
   void launch_kernel(CUfunction function, int size, int threads_per_instance, const char* name);
 
-  const LockstepFunctions functions_;
+  const PhasedFunctions functions_;
   const DeviceLayout layout_;
   const CUstream stream_;
-  LockstepMemory memory_{};
+  PhasedMemory memory_{};
   DeviceArray<DeviceBatch> batch_;
   DeviceArray<char> supply_;
   DeviceArray<unsigned long long> frames_;
   DeviceArray<char> workspaces_;
-  DeviceArray<LockstepCounts> counts_;
+  DeviceArray<PhasedCounts> counts_;
   DeviceArray<int> lists_;
   DeviceArray<char> factors_;         ///< of sparse matrices
   std::optional<FullMatrices> full_;  ///< if they are
-  PinnedArray<LockstepCounts> host_counts_;
+  PinnedArray<PhasedCounts> host_counts_;
   PinnedArray<DeviceBatch> host_batch_;
 
   struct Recorded {

@@ -1,4 +1,4 @@
-// Sparse matrices in the lockstep tier, through the command on the emulated devices: against the fused tier, which
+// Sparse matrices in the phased tier, through the command on the emulated devices: against the fused tier, which
 // eliminates in the same order, and against themselves in other batches.
 #include <cmath>
 #include <set>
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 using test::Json;
 using test::Outcome;
 
-class SparseLockstep : public test::EmulatedBackend {
+class SparsePhased : public test::EmulatedBackend {
  protected:
   /// A sweep over a model; `parameters`: what is sampled.
   std::string sweep(const std::string& model, int instances, const std::string& solver,
@@ -36,34 +36,34 @@ class SparseLockstep : public test::EmulatedBackend {
       fs::rename(folder_ / "out.nc", folder_ / (tier + ".nc"));
     };
     run("fused");
-    run("lockstep");
+    run("phased");
     std::vector<std::string> names = {
         "t_reached",      "stat_steps",     "stat_rejected",       "stat_newton_iterations",
         "stat_residuals", "stat_jacobians", "stat_factorizations", "stat_solves"};
     names.insert(names.end(), variables.begin(), variables.end());
-    for (const std::string& name : names) EXPECT_EQ(values("lockstep.nc", name), values("fused.nc", name)) << name;
+    for (const std::string& name : names) EXPECT_EQ(values("phased.nc", name), values("fused.nc", name)) << name;
   }
 };
 
 constexpr const char* diffusivity = "D = { distribution = \"uniform\", min = 0.5, max = 2 }";
 
-TEST_F(SparseLockstep, RealAndComplexSystemsGiveTheBitsOfTheFusedTier) {
+TEST_F(SparsePhased, RealAndComplexSystemsGiveTheBitsOfTheFusedTier) {
   expect_bits_of_fused_tier("diffusion", "diffusion", "", diffusivity, {"u1", "u40", "left", "right"});
 }
 
-TEST_F(SparseLockstep, DiagonallyImplicitMethodsGiveTheBitsOfTheFusedTier) {
+TEST_F(SparsePhased, DiagonallyImplicitMethodsGiveTheBitsOfTheFusedTier) {
   expect_bits_of_fused_tier("diffusion-esdirk54", "diffusion", "method = \"esdirk54\"", diffusivity, {"u1", "u40"});
 }
 
-TEST_F(SparseLockstep, MixedPrecisionAndRowExchangesGiveTheBitsOfTheFusedTier) {
+TEST_F(SparsePhased, MixedPrecisionAndRowExchangesGiveTheBitsOfTheFusedTier) {
   expect_bits_of_fused_tier("seesaw-mixed", seesaw(), "precision = \"mixed\"",
                             "epsilon = { distribution = \"uniform\", min = 1e-13, max = 1e-12 }", {"y1", "a12", "b5"});
 }
 
-TEST_F(SparseLockstep, ResultsDependNeitherOnTheBatchNorOnGraphs) {
+TEST_F(SparsePhased, ResultsDependNeitherOnTheBatchNorOnGraphs) {
   std::set<std::string> shapes;
   const auto run = [&](const std::string& solver, const std::string& environment) {
-    const Outcome outcome = call(sweep("diffusion", 300, "tier = \"lockstep\"\n" + solver, diffusivity),
+    const Outcome outcome = call(sweep("diffusion", 300, "tier = \"phased\"\n" + solver, diffusivity),
                                  "MANYFOLD_EMULATED_PROBLEM=diffusion " + environment);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     shapes.insert(Json::parse(outcome.out)["device_shape"]);
@@ -78,7 +78,7 @@ TEST_F(SparseLockstep, ResultsDependNeitherOnTheBatchNorOnGraphs) {
   EXPECT_EQ(run("", "MANYFOLD_EMULATED_FAILURE=capture"), whole);
 }
 
-TEST_F(SparseLockstep, InstancesWithBadFixedPivotsLeaveTheOthersAlone) {
+TEST_F(SparsePhased, InstancesWithBadFixedPivotsLeaveTheOthersAlone) {
   const auto run = [&](const std::string& bad) {
     std::ofstream table(folder_ / "cases.csv");
     table << "epsilon,k\n";
@@ -86,7 +86,7 @@ TEST_F(SparseLockstep, InstancesWithBadFixedPivotsLeaveTheOthersAlone) {
     table.close();
     std::ofstream(folder_ / "sweep.toml") << "model = \"" << seesaw()
                                           << "\"\n[solver]\nrtol = 1e-6\natol = 1e-8\nbackend = \"cuda\"\ntier = "
-                                             "\"lockstep\"\n[ensemble]\nsampler = \"table\"\ntable = "
+                                             "\"phased\"\n[ensemble]\nsampler = \"table\"\ntable = "
                                              "\"cases.csv\"\n[output]\nfile = \"out.nc\"\ntimes = [0.3, 1.0]\n";
     const Outcome outcome = call("run sweep.toml --force --json", "MANYFOLD_EMULATED_PROBLEM=seesaw");
     EXPECT_EQ(outcome.code, 0) << outcome.err;

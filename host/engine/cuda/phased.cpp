@@ -1,4 +1,4 @@
-#include "host/engine/cuda/lockstep.hpp"
+#include "host/engine/cuda/phased.hpp"
 
 #include <mutex>
 
@@ -17,7 +17,7 @@ std::mutex captures;
 constexpr std::size_t blas_workspace_bytes = std::size_t{4} << 20;
 
 int systems_of(const DeviceLayout& layout) {
-  return layout.lockstep.real_systems + layout.lockstep.complex_systems;
+  return layout.phased.real_systems + layout.phased.complex_systems;
 }
 
 /// Elements of an array with `per_slot` for every slot.
@@ -27,40 +27,40 @@ std::size_t total(int per_slot, int slots) {
 
 }  // namespace
 
-LockstepFunctions LockstepFunctions::of(CUmodule module) {
+PhasedFunctions PhasedFunctions::of(CUmodule module) {
   const auto find = [module](const char* name) {
     CUfunction function = nullptr;
     driver().check(driver().get_function(&function, module, name), name);
     return function;
   };
-  return {find("manyfold_lockstep_initialize"),
-          find("manyfold_lockstep_start"),
-          find("manyfold_lockstep_jacobian"),
-          find("manyfold_lockstep_assemble"),
-          find("manyfold_lockstep_finish"),
-          find("manyfold_lockstep_permute_corrections"),
-          find("manyfold_lockstep_permute_estimates"),
-          find("manyfold_lockstep_factorize"),
-          find("manyfold_lockstep_solve_corrections"),
-          find("manyfold_lockstep_solve_estimates"),
-          find("manyfold_lockstep_correct"),
-          find("manyfold_lockstep_estimate"),
-          find("manyfold_lockstep_attempt"),
-          find("manyfold_lockstep_turn")};
+  return {find("manyfold_phased_initialize"),
+          find("manyfold_phased_start"),
+          find("manyfold_phased_jacobian"),
+          find("manyfold_phased_assemble"),
+          find("manyfold_phased_finish"),
+          find("manyfold_phased_permute_corrections"),
+          find("manyfold_phased_permute_estimates"),
+          find("manyfold_phased_factorize"),
+          find("manyfold_phased_solve_corrections"),
+          find("manyfold_phased_solve_estimates"),
+          find("manyfold_phased_correct"),
+          find("manyfold_phased_estimate"),
+          find("manyfold_phased_attempt"),
+          find("manyfold_phased_turn")};
 }
 
-std::size_t lockstep_bytes_per_slot(const DeviceLayout& layout) {
+std::size_t phased_bytes_per_slot(const DeviceLayout& layout) {
   const auto systems = static_cast<std::size_t>(systems_of(layout));
   const std::size_t of_matrices =
-      layout.lockstep.sparse
-          ? static_cast<std::size_t>(layout.lockstep.factors_size)
+      layout.phased.sparse
+          ? static_cast<std::size_t>(layout.phased.factors_size)
           : systems * (2 * sizeof(void*) + static_cast<std::size_t>(layout.variables) * sizeof(int)) + sizeof(int);
-  return static_cast<std::size_t>(layout.lockstep.frame_words) * sizeof(unsigned long long) +
-         static_cast<std::size_t>(layout.lockstep.workspace_size) + lists * sizeof(int) + of_matrices;
+  return static_cast<std::size_t>(layout.phased.frame_words) * sizeof(unsigned long long) +
+         static_cast<std::size_t>(layout.phased.workspace_size) + lists * sizeof(int) + of_matrices;
 }
 
-std::size_t lockstep_bytes_per_stream(const DeviceLayout& layout) {
-  return layout.lockstep.sparse ? 0 : blas_workspace_bytes;
+std::size_t phased_bytes_per_stream(const DeviceLayout& layout) {
+  return layout.phased.sparse ? 0 : blas_workspace_bytes;
 }
 
 FullMatrices::FullMatrices(const DeviceLayout& layout, int slots, CUstream stream)
@@ -82,7 +82,7 @@ FullMatrices::~FullMatrices() {
   blas().destroy(blas_);
 }
 
-void FullMatrices::enter(LockstepMemory& memory) const {
+void FullMatrices::enter(PhasedMemory& memory) const {
   memory.matrices = matrices_.get();
   memory.solutions = solutions_.get();
   memory.pivots = pivots_.get();
@@ -95,12 +95,12 @@ void FullMatrices::factorize(int size) {
     const std::size_t at = total(system, slots_);
     void** matrices = matrices_.get() + at;
     int* pivots = pivots_.get() + at * static_cast<std::size_t>(n);
-    const bool complex = system >= layout_.lockstep.real_systems;
+    const bool complex = system >= layout_.phased.real_systems;
     // What is singular is found out by the pivots themselves, not by `info`, which knows exact zeros only.
     const auto call = [&]<class Number>(auto routine, Number*) {
       b.check(routine(blas_, n, reinterpret_cast<Number**>(matrices), n, pivots, info_.get(), size), "getrfBatched");
     };
-    if (layout_.lockstep.single_precision) {
+    if (layout_.phased.single_precision) {
       complex ? call(b.factorize_single_complex, static_cast<cuComplex*>(nullptr))
               : call(b.factorize_single, static_cast<float*>(nullptr));
     } else {
@@ -115,7 +115,7 @@ void FullMatrices::solve(int systems, int size) {
   const int n = layout_.variables;
   for (int system = 0; system < systems; ++system) {
     const std::size_t at = total(system, slots_);
-    const bool complex = system >= layout_.lockstep.real_systems;
+    const bool complex = system >= layout_.phased.real_systems;
     const auto call = [&]<class Number>(auto routine, const Number& one) {
       auto** matrices = reinterpret_cast<Number**>(matrices_.get() + at);
       auto** solutions = reinterpret_cast<Number**>(solutions_.get() + at);
@@ -126,7 +126,7 @@ void FullMatrices::solve(int systems, int size) {
                       matrices, n, solutions, n, size),
               "trsmBatched");
     };
-    if (layout_.lockstep.single_precision) {
+    if (layout_.phased.single_precision) {
       complex ? call(b.solve_single_complex, cuComplex{1.0F, 0.0F}) : call(b.solve_single, 1.0F);
     } else {
       complex ? call(b.solve_complex, cuDoubleComplex{1.0, 0.0}) : call(b.solve, 1.0);
@@ -134,17 +134,17 @@ void FullMatrices::solve(int systems, int size) {
   }
 }
 
-Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream)
+PhasedStream::PhasedStream(const PhasedFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream)
     : functions_(functions),
       layout_(layout),
       stream_(stream),
       batch_(1),
-      supply_(total(layout.lockstep.supply_size, 1)),
-      frames_(total(layout.lockstep.frame_words, slots)),
-      workspaces_(total(layout.lockstep.workspace_size, slots + 1)),
+      supply_(total(layout.phased.supply_size, 1)),
+      frames_(total(layout.phased.frame_words, slots)),
+      workspaces_(total(layout.phased.workspace_size, slots + 1)),
       counts_(1),
       lists_(total(lists, slots)),
-      factors_(total(layout.lockstep.factors_size, slots)),
+      factors_(total(layout.phased.factors_size, slots)),
       host_counts_(1),
       host_batch_(1) {
   memory_.slots = slots;
@@ -155,32 +155,32 @@ Lockstep::Lockstep(const LockstepFunctions& functions, const DeviceLayout& layou
   memory_.counts = counts_.get();
   memory_.lists = lists_.get();
   memory_.factors = factors_.get();
-  if (!layout.lockstep.sparse) full_.emplace(layout, slots, stream).enter(memory_);
+  if (!layout.phased.sparse) full_.emplace(layout, slots, stream).enter(memory_);
   workspaces_.clear(stream);
   frames_.clear(stream);
 }
 
-Lockstep::~Lockstep() {
+PhasedStream::~PhasedStream() {
   driver().synchronize_stream(stream_);
   for (const auto& [key, recorded] : recorded_) {
     if (recorded.graph != nullptr) driver().destroy_executable_graph(recorded.graph);
   }
 }
 
-void Lockstep::integrate(const DeviceBatch& batch, const std::function<void()>& watch, Utilisation& utilisation) {
+void PhasedStream::integrate(const DeviceBatch& batch, const std::function<void()>& watch, Utilisation& utilisation) {
   host_batch_[0] = batch;
   batch_.copy_from(host_batch_.data(), 1, stream_);
   counts_.clear(stream_);
   const int slots = std::min(memory_.slots, batch.count);
-  launch_kernel(functions_.initialize, slots, 1, "manyfold_lockstep_initialize");
-  launch_kernel(functions_.start, slots, 1, "manyfold_lockstep_start");
+  launch_kernel(functions_.initialize, slots, 1, "manyfold_phased_initialize");
+  launch_kernel(functions_.start, slots, 1, "manyfold_phased_start");
   run(Phase::attempts, slots);
   // How many wait for what decides how much is launched, so the host reads it after every pass. While it does, this
   // stream rests; those of other workers do not.
   while (true) {
     driver().check(driver().synchronize_stream(stream_), "cuStreamSynchronize");
     watch();
-    const LockstepCounts counts = host_counts_[0];
+    const PhasedCounts counts = host_counts_[0];
     const int factors = counts.factors[counts.present];
     const int corrections = counts.corrections[counts.present];
     const int estimates = counts.estimates[counts.present];
@@ -196,14 +196,14 @@ void Lockstep::integrate(const DeviceBatch& batch, const std::function<void()>& 
   }
 }
 
-int Lockstep::padded(int count) const {
+int PhasedStream::padded(int count) const {
   if (count == 0) return 0;
   int size = 1;
   while (size < count) size *= 2;
   return std::min(size, memory_.slots);
 }
 
-void Lockstep::run(Phase phase, int count) {
+void PhasedStream::run(Phase phase, int count) {
   const int size = padded(count);
   // The first time as it is, which is also when libraries load what they need; a size that comes again is worth a
   // graph.
@@ -219,7 +219,7 @@ void Lockstep::run(Phase phase, int count) {
   }
 }
 
-CUgraphExec Lockstep::capture(Phase phase, int size) {
+CUgraphExec PhasedStream::capture(Phase phase, int size) {
   const Driver& cu = driver();
   const std::lock_guard lock(captures);
   if (cu.begin_capture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return nullptr;
@@ -237,47 +237,47 @@ CUgraphExec Lockstep::capture(Phase phase, int size) {
   return executable;
 }
 
-void Lockstep::enqueue(Phase phase, int size) {
+void PhasedStream::enqueue(Phase phase, int size) {
   const int n = layout_.variables;
   const int systems = systems_of(layout_);
   switch (phase) {
     case Phase::factors:
-      launch_kernel(functions_.jacobian, size, layout_.lockstep.jacobian_shares, "manyfold_lockstep_jacobian");
+      launch_kernel(functions_.jacobian, size, layout_.phased.jacobian_shares, "manyfold_phased_jacobian");
       if (full_) {
-        launch_kernel(functions_.assemble, size, n, "manyfold_lockstep_assemble");
+        launch_kernel(functions_.assemble, size, n, "manyfold_phased_assemble");
         full_->factorize(size);
-        launch_kernel(functions_.finish, size, 1, "manyfold_lockstep_finish");
+        launch_kernel(functions_.finish, size, 1, "manyfold_phased_finish");
       } else {
-        launch_kernel(functions_.factorize, size, systems, "manyfold_lockstep_factorize");
+        launch_kernel(functions_.factorize, size, systems, "manyfold_phased_factorize");
       }
       break;
     case Phase::corrections:
       if (full_) {
-        launch_kernel(functions_.permute_corrections, size, n, "manyfold_lockstep_permute_corrections");
+        launch_kernel(functions_.permute_corrections, size, n, "manyfold_phased_permute_corrections");
         full_->solve(systems, size);
       } else {
-        launch_kernel(functions_.solve_corrections, size, systems, "manyfold_lockstep_solve_corrections");
+        launch_kernel(functions_.solve_corrections, size, systems, "manyfold_phased_solve_corrections");
       }
-      launch_kernel(functions_.correct, size, 1, "manyfold_lockstep_correct");
+      launch_kernel(functions_.correct, size, 1, "manyfold_phased_correct");
       break;
     case Phase::estimates:
       if (full_) {
-        launch_kernel(functions_.permute_estimates, size, n, "manyfold_lockstep_permute_estimates");
+        launch_kernel(functions_.permute_estimates, size, n, "manyfold_phased_permute_estimates");
         full_->solve(1, size);
       } else {
-        launch_kernel(functions_.solve_estimates, size, 1, "manyfold_lockstep_solve_estimates");
+        launch_kernel(functions_.solve_estimates, size, 1, "manyfold_phased_solve_estimates");
       }
-      launch_kernel(functions_.estimate, size, 1, "manyfold_lockstep_estimate");
+      launch_kernel(functions_.estimate, size, 1, "manyfold_phased_estimate");
       break;
     case Phase::attempts:
-      launch_kernel(functions_.attempt, size, 1, "manyfold_lockstep_attempt");
-      launch(functions_.turn, 1, 1, 0, stream_, "manyfold_lockstep_turn", memory_);
+      launch_kernel(functions_.attempt, size, 1, "manyfold_phased_attempt");
+      launch(functions_.turn, 1, 1, 0, stream_, "manyfold_phased_turn", memory_);
       counts_.copy_to(host_counts_.data(), 1, stream_);
       break;
   }
 }
 
-void Lockstep::launch_kernel(CUfunction function, int size, int threads_per_instance, const char* name) {
+void PhasedStream::launch_kernel(CUfunction function, int size, int threads_per_instance, const char* name) {
   const int threads = size * threads_per_instance;
   // Where a thread has an instance for itself it has much to do: small blocks spread over more multiprocessors.
   constexpr int warp = 32;

@@ -125,8 +125,9 @@ int describe(const std::string& name, bool json) {
     print(model_json(model));
     return all_succeeded;
   }
-  std::cout << fmt::format("{}: {}\ntime from {} to {} {}\n\nvariables\n", model.name, model.description, model.t_begin,
-                           model.t_end, model.time_unit);
+  std::cout << fmt::format("{}{}{}\ntime from {} to {} {}\n\nvariables\n", model.name,
+                           model.description.empty() ? "" : ": ", model.description, model.t_begin, model.t_end,
+                           model.time_unit);
   for (const VariableDescription& variable : model.variables) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", variable.name, fmt::format("{:g}", variable.initial),
                              variable.unit, variable.algebraic ? "algebraic" : "differential", variable.description);

@@ -88,8 +88,10 @@ void add_run(CLI::App& app, cli::RunArguments& arguments, std::vector<Command>& 
 void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Command>& commands) {
   CLI::App* solve = app.add_subcommand("solve", "Integrate one instance and print it");
   solve->add_option("MODEL", arguments.model, "Built-in name or model file")->required();
-  solve->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
-  solve->add_option("--initial", arguments.initial, "Initial value: NAME=VALUE")->allow_extra_args(false);
+  solve->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE; the option once for each")
+      ->allow_extra_args(false);
+  solve->add_option("--initial", arguments.initial, "Initial value: NAME=VALUE; the option once for each")
+      ->allow_extra_args(false);
   solve
       ->add_option(
           "--initial-conditions", arguments.options.initial_conditions,
@@ -134,7 +136,8 @@ void add_verify(CLI::App& app, cli::VerifyArguments& arguments, std::vector<Comm
   verify->add_option("--atol", arguments.atol, "Absolute tolerance; default: rtol / 1000");
   verify->add_option("--perturb", arguments.perturb, "Share by which every parameter varies at most")
       ->capture_default_str();
-  verify->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE")->allow_extra_args(false);
+  verify->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE; the option once for each")
+      ->allow_extra_args(false);
   verify->add_option("--t-end", arguments.t_end, "End time; default: the model's");
   verify->add_option("--seed", arguments.seed, "Of the perturbations")->capture_default_str();
   verify->add_flag("--json", arguments.json, "Print one JSON object on standard output");

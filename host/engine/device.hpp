@@ -32,7 +32,7 @@ struct DeviceDescription {
 
 /// How instances are integrated on a device.
 enum class Tier {
-  fused,    ///< one kernel does everything; linear systems are solved in its threads
+  fused,  ///< one kernel does everything; linear systems are solved in its threads
   phased  ///< phases of a step as kernels; linear systems of all instances are solved at once
 };
 

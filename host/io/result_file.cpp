@@ -4,7 +4,6 @@
 #include <netcdf.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 #include <optional>
@@ -76,7 +75,6 @@ class ResultFile::Writer {
       if (events_) events_->write(chunk);
       finished_ += std::count_if(chunk.outcomes.begin(), chunk.outcomes.end(),
                                  [](const InstanceOutcome& outcome) { return outcome.status != Status::cancelled; });
-      sync_now_and_then();
     } catch (...) {
       failed_ = true;
       throw;
@@ -236,6 +234,9 @@ class ResultFile::Writer {
     target_.put_text(worst_equation_, "flag_meanings", names);
     for (const CounterColumn& column : counter_columns) {
       counters_.push_back(target_.define_variable(column.name, NC_INT64, per_instance, "1", column.long_name));
+      // Of instances that an interrupted run has not begun.
+      constexpr long long unknown = -1;
+      target_.check(nc_def_var_fill(target_.file(), counters_.back(), NC_FILL, &unknown), "defined");
     }
   }
 
@@ -330,21 +331,12 @@ class ResultFile::Writer {
     if (times_vary()) target_.write_rows(chunk, time_, chunk.times);
   }
 
-  // What a kill leaves behind is at most some seconds old.
-  void sync_now_and_then() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_sync_ < std::chrono::seconds(5)) return;
-    target_.check(nc_sync(target_.file()), "written");
-    last_sync_ = now;
-  }
-
   ResultTarget target_;
   std::optional<ResultStatistics> statistics_;
   std::optional<ResultEvents> events_;
   std::optional<ResultVerification> verification_;
   bool failed_ = false;
   std::int64_t finished_ = 0;
-  std::chrono::steady_clock::time_point last_sync_ = std::chrono::steady_clock::now();
   int time_ = -1;
   int status_ = -1;
   int t_reached_ = -1;

@@ -49,7 +49,7 @@ struct Sweep {
   std::filesystem::path path;
   std::string text;  ///< the file, verbatim
   std::string
-      model;  ///< a built-in name, or the path of a .hpp or .mo file (relative ones made relative to the file's folder)
+      model;  ///< a built-in name, or the path of a .hpp file (relative ones made relative to the file's folder)
   SourcePosition model_position;
   std::optional<std::array<double, 2>> t_span;  ///< the median of an end that is sampled
   SourcePosition t_span_position;

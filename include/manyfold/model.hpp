@@ -15,17 +15,16 @@
 //
 // Equations, one of
 //   residual(t, y, dy, p, F)  F(t, y, y', p) = 0, one F[i] per variable
-//   rhs(t, y, p, f)           M y' = f(t, y, p); M is 1 for differential and 0 for algebraic variables, or what
-//   mass_matrix(p, M)         writes: M(i, j) = value; entries not written are zero.
+//   rhs(t, y, p, f)           M y' = f(t, y, p); M is 1 for differential and 0 for algebraic variables, or
+//   mass_matrix(p, M)         writes it: M(i, j) = value; entries not written are zero.
 // Optional
 //   jacobian(t, y, dy, p, J, M)  for `residual`: J(i, j) = dF_i/dy_j and M(i, j) = dF_i/dy'_j
 //   jacobian(t, y, p, J)         for `rhs`: J(i, j) = df_i/dy_j
 //   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`. Those of
 //                                differential variables of index 2 or 3 must satisfy the constraints and what
 //                                differentiating them yields, unless Variable::given says that they are guesses
-//   derived, derive(p)           `derived` further numbers per instance, p[number of parameters], ..., computed from
-//   the
-//                                parameters once and for all (reciprocals, conductances)
+//   derived, derive(p)           `derived` further numbers per instance, p[number of parameters], ..., from
+//                                the parameters, computed once and for all (reciprocals, conductances)
 //   equations                    names of the equations, one each, for messages: `const char* equations[]`
 //   singular_mass_matrix = true  when algebraic relations hide in combinations of rows, as in circuits with capacitors
 //                                between nodes, so that no single variable is algebraic

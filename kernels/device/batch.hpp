@@ -68,8 +68,8 @@ struct DeviceLayout {
   int options_size;  ///< bytes of the method's settings
   int block_size;    ///< threads of a block, at most
   bool block_size_forced;
-  int team_size;            ///< threads of an instance
-  int shared_memory;        ///< bytes per instance in flight
+  int team_size;        ///< threads of an instance
+  int shared_memory;    ///< bytes per instance in flight
   PhasedLayout phased;  ///< if the kernels are those of that tier
 };
 

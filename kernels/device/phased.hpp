@@ -22,7 +22,7 @@ class PhasedInstance {
   using Supply = BatchSupply<Method>;
 
   MANYFOLD_INLINE PhasedInstance(const IntegratorOptions<System::n>& options, const SavedVariables& saved,
-                                   Supply& supply, typename Method::Workspace& workspace)
+                                 Supply& supply, typename Method::Workspace& workspace)
       : driver_(options, saved, supply, workspace) {}
 
   /// Ends the step attempt that is over and begins another one; false: there is nothing left to do.

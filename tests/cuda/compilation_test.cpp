@@ -83,7 +83,7 @@ class Compilation : public testing::Test {
 
   /// The same for the phased tier, which has to be free of warnings; `kernel`: whose usage is returned.
   Usage compile_phased(const std::string& model, const std::string& method, const std::string& architecture,
-                         const std::string& precision = "float64", const std::string& kernel = "attempt") const {
+                       const std::string& precision = "float64", const std::string& kernel = "attempt") const {
     const DeviceCode& code = compile(model, method, architecture, 1, precision, false, Tier::phased);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << method << ": " << code.log;
     return usage_of(code.log, "manyfold_phased_" + kernel);
@@ -143,9 +143,9 @@ const std::vector<std::string>& sparse_kernels() {
 
 /// Those that are there for full matrices too, and some problems that have these.
 const std::vector<std::string>& full_kernels() {
-  static const std::vector<std::string> all = {
-      "phased_initialize",          "phased_start",   "phased_jacobian", "phased_assemble", "phased_finish",
-      "phased_permute_corrections", "phased_correct", "phased_estimate", "phased_attempt"};
+  static const std::vector<std::string> all = {"phased_initialize", "phased_start",    "phased_jacobian",
+                                               "phased_assemble",   "phased_finish",   "phased_permute_corrections",
+                                               "phased_correct",    "phased_estimate", "phased_attempt"};
   return all;
 }
 const std::vector<std::string>& full_problems() {

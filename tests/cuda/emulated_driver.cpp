@@ -317,11 +317,11 @@ CUmod_st* module_of(const char* problem) {
       result.functions.push_back({nullptr, name, &kernel_task<Code>});
     }
     for (const char* name :
-         {"manyfold_phased_layout", "manyfold_phased_initialize", "manyfold_phased_start",
-          "manyfold_phased_jacobian", "manyfold_phased_assemble", "manyfold_phased_finish",
-          "manyfold_phased_permute_corrections", "manyfold_phased_permute_estimates", "manyfold_phased_factorize",
-          "manyfold_phased_solve_corrections", "manyfold_phased_solve_estimates", "manyfold_phased_correct",
-          "manyfold_phased_estimate", "manyfold_phased_attempt", "manyfold_phased_turn"}) {
+         {"manyfold_phased_layout", "manyfold_phased_initialize", "manyfold_phased_start", "manyfold_phased_jacobian",
+          "manyfold_phased_assemble", "manyfold_phased_finish", "manyfold_phased_permute_corrections",
+          "manyfold_phased_permute_estimates", "manyfold_phased_factorize", "manyfold_phased_solve_corrections",
+          "manyfold_phased_solve_estimates", "manyfold_phased_correct", "manyfold_phased_estimate",
+          "manyfold_phased_attempt", "manyfold_phased_turn"}) {
       result.functions.push_back({nullptr, name, &phase_task<Code>});
     }
     return result;

@@ -199,7 +199,7 @@ TEST_F(SweepFile, WrongTypesAndSyntaxErrorsAreLocated) {
             "s.toml:5:9: error: times as a count is 1, but must be an integer of at least 2");
   EXPECT_EQ(complaint("model = \"a\"\nrtol = = 3\n").substr(0, 19), "s.toml:2:8: error: ");
   EXPECT_EQ(complaint("t_span = [1.0, 1.0]\n"),
-            "s.toml:1:1: error: model is missing: give a built-in model's name or the path of a .hpp or .mo file\n"
+            "s.toml:1:1: error: model is missing: give a built-in model's name or the path of a .hpp file\n"
             "s.toml:1:10: error: t_span starts and ends at 1, but its ends must differ");
 }
 

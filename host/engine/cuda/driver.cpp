@@ -71,7 +71,8 @@ Driver open_driver() {
   const char* chosen = std::getenv("MANYFOLD_CUDA_DRIVER");
   void* library = open_one_of({chosen != nullptr ? chosen : "libcuda.so.1"}, d.failure);
   if (library == nullptr) {
-    d.failure = "no NVIDIA driver: " + d.failure;
+    const bool absent = d.failure.find("No such file") != std::string::npos;
+    d.failure = absent ? "no NVIDIA driver" : "no NVIDIA driver: " + d.failure;
     return d;
   }
   d.failure.clear();

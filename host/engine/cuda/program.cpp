@@ -217,9 +217,9 @@ std::size_t thread_memory_of(const LoadedDevice& loaded) {
     return static_cast<std::size_t>(value);
   };
   std::size_t bytes = 0;
-  for (const CUfunction function : {loaded.initialize, loaded.integrate, loaded.phased.initialize,
-                                    loaded.phased.factorize, loaded.phased.solve_corrections,
-                                    loaded.phased.correct, loaded.phased.estimate, loaded.phased.attempt}) {
+  for (const CUfunction function :
+       {loaded.initialize, loaded.integrate, loaded.phased.initialize, loaded.phased.factorize,
+        loaded.phased.solve_corrections, loaded.phased.correct, loaded.phased.estimate, loaded.phased.attempt}) {
     int value = 0;
     if (function == nullptr) continue;
     cu.check(cu.get_function_attribute(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function), "cuFuncGetAttribute");

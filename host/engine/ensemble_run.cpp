@@ -237,10 +237,7 @@ struct Worker : DeviceFeed {
       places[static_cast<std::size_t>(run.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,
                                  options.atol.data(),
-                                 static_cast<double>(options.max_steps),
-                                 options.first_step,
-                                 options.max_step,
-                                 run.fixed_step,
+                                 options.step_settings(run.fixed_step),
                                  {places.data(), static_cast<int>(run.saved.size())}};
     try {
       if (run.device != nullptr) {

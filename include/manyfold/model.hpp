@@ -29,9 +29,8 @@
 //   singular_mass_matrix = true  when algebraic relations hide in combinations of rows, as in circuits with capacitors
 //                                between nodes, so that no single variable is algebraic
 //   invariants                   how many functions of t, y, p the model knows that vanish along every solution, and
-//   invariant(t, y, p, g)        those: g[i], i < invariants. Projection keeps them, beside the constraints of
-//   equations
-//                                of index 2 and 3, which it finds itself
+//   invariant(t, y, p, g)        those: g[i], i < invariants. Projection keeps them, beside the constraints
+//                                of equations of index 2 and 3, which it finds itself
 //   description, time_unit, structural
 // Events, all optional, see docs/events.md
 //   events                       named changes: where a root function crosses zero, or at scheduled times

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <manyfold/step_settings.hpp>
+
 namespace manyfold {
 
 struct SolverOptions {
@@ -31,6 +33,11 @@ struct SolverOptions {
   double first_step = 0.0;             ///< |h| of the first step in the model's time unit; 0: chosen from y and y'
   int event_log = 64;                  ///< events per instance that are kept with time and values; the rest is counted
   double max_step = std::numeric_limits<double>::infinity();  ///< largest |h|
+
+  /// What of this kernels are told.
+  StepSettings step_settings(double fixed_step = 0.0) const {
+    return {static_cast<double>(max_steps), first_step, max_step, fixed_step};
+  }
 };
 
 }  // namespace manyfold

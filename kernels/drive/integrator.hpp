@@ -115,9 +115,9 @@ class Integrator {
     copy(status_, lanes.status);
     const double t = From::get(lanes.t, from);
     const double span = From::get(lanes.t_end, from) - t;
-    double h = options_.first_step > 0.0 ? options_.first_step : From::get(lanes.first_step, from);
-    if (options_.fixed_step > 0.0) h = options_.fixed_step;
-    h = min(h, options_.max_step);
+    double h = options_.steps.first_step > 0.0 ? options_.steps.first_step : From::get(lanes.first_step, from);
+    if (options_.steps.fixed_step > 0.0) h = options_.steps.fixed_step;
+    h = min(h, options_.steps.max_step);
     if (span < 0.0) h = -h;
     put(state_.contraction, 1.0);
     put(state_.h, Lanes::get(begin_path(Lanes::only(lane), Real(h)), lane));
@@ -200,7 +200,7 @@ class Integrator {
   /// Judges the attempt of a step; returns as `tick`.
   MANYFOLD_INLINE Mask end_step(const Step& step, const StepAttempt<Real>& attempt) {
     const auto& [lanes, last, cautious, begin, target, h] = step;
-    const Mask fixed(options_.fixed_step > 0.0);
+    const Mask fixed(options_.steps.fixed_step > 0.0);
     Mask accepted = lanes & attempt.converged & ((attempt.error < Real(1.0)) | fixed);
     const Mask rejected = lanes & attempt.converged & !accepted;
     Mask failed = lanes & !attempt.converged;
@@ -245,7 +245,7 @@ class Integrator {
       status_ = select(hopeless & live(), reason, status_);
     }
     const Mask exhausted =
-        live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.max_steps));
+        live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.steps.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
     for (int i = 0; i < n; ++i) state_.weight[i] = select(accepted, weight(i), state_.weight[i]);
     return accepted;
@@ -279,7 +279,7 @@ class Integrator {
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
     const Real suited = min(h, max(Real(100.0) * first_step, Real(1e-3) * h));
-    h = options_.fixed_step > 0.0 ? Real(options_.fixed_step) : suited;
+    h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     restart(lanes, forward * h);
   }
 
@@ -505,7 +505,7 @@ class Integrator {
     Real step = h;
     if constexpr (Method::makes_past) {
       const Real own = Method::begin(lanes, state_, h, options_.tolerances);
-      if (options_.first_step == 0.0 && options_.fixed_step == 0.0) step = select(h < Real(0.0), -own, own);
+      if (options_.steps.first_step == 0.0 && options_.steps.fixed_step == 0.0) step = select(h < Real(0.0), -own, own);
     }
     return step;
   }

@@ -2,13 +2,14 @@
 // The seam between an ensemble and the compiled kernel that integrates it: plain structs and function pointers, because
 // kernels are compiled apart, for one model, method and instruction set, and loaded at run time.
 #include <manyfold/columns.hpp>
+#include <manyfold/step_settings.hpp>
 
 namespace manyfold {
 
 struct ModelDescription;
 
 /// Changes with the columns; the number before them whenever a struct below or in outcome.hpp and description.hpp does.
-inline constexpr int kernel_interface_version = 8000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
+inline constexpr int kernel_interface_version = 9000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
 
 /// One instance for a lane: its columns, what it starts from and where its results go. Results are missing already;
 /// logs are to be written as far as something occurs, events beyond their capacity are only counted.
@@ -37,10 +38,7 @@ struct SavedVariables {
 struct KernelOptions {
   double rtol;
   const double* atol;  ///< [variables of the model]
-  double max_steps;
-  double first_step;  ///< 0: chosen per instance
-  double max_step;
-  double fixed_step;  ///< > 0: constant steps without error test
+  StepSettings steps;
   SavedVariables saved;
 };
 

@@ -20,11 +20,8 @@ MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOpti
   }
   result.newton = {Method::newton_tolerance(result.tolerances.rtol), Method::most_newton_iterations};
   // Steps that may not shrink must be solved, however slowly Newton's method converges.
-  if (options.fixed_step > 0.0) result.newton.most_iterations = 50;
-  result.max_steps = options.max_steps;
-  result.first_step = options.first_step;
-  result.max_step = options.max_step;
-  result.fixed_step = options.fixed_step;
+  if (options.steps.fixed_step > 0.0) result.newton.most_iterations = 50;
+  result.steps = options.steps;
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // After an attempt: the length of the next step, whether its Jacobian must be new, and when an instance is given up.
 #include <manyfold/status.hpp>
+#include <manyfold/step_settings.hpp>
 
 #include "../control/step_control.hpp"
 #include "../methods/interior.hpp"
@@ -14,10 +15,7 @@ template <int n>
 struct IntegratorOptions {
   Tolerances<n> tolerances;  ///< of the error test
   NewtonControl newton;
-  double max_steps;   ///< step attempts per instance
-  double first_step;  ///< 0: chosen from the initial values
-  double max_step;
-  double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
+  StepSettings steps;
 };
 
 /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
@@ -63,7 +61,8 @@ class StepController {
                               const Real& h, const Mask& accepted, const Mask& rejected, const Mask& failed) {
     if constexpr (Method::step_choice == StepChoice::by_method) {
       const Real next = method.next_step(state, h, accepted, rejected, failed);
-      if (options.fixed_step == 0.0) state.h = select(accepted | rejected | failed, limited(options, next), state.h);
+      if (options.steps.fixed_step == 0.0)
+        state.h = select(accepted | rejected | failed, limited(options, next), state.h);
       stale_ = select(accepted | rejected, Real(0.0), select(failed, Real(1.0), stale_));
       remember(state, accepted, rejected | failed);
     } else {
@@ -83,7 +82,7 @@ class StepController {
       // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
       const Mask again = found & !state.discontinuous;
       const Mask shorten = stalled & !found & (failures_ > Real(0.0));
-      if (options.fixed_step == 0.0) state.h = select(again, h, select(shorten, Real(0.2) * h, state.h));
+      if (options.steps.fixed_step == 0.0) state.h = select(again, h, select(shorten, Real(0.2) * h, state.h));
       rejected_error_ = select(rejected, attempt.error, rejected_error_);
       state.discontinuous = found | (rejected & state.discontinuous);
     }
@@ -120,7 +119,7 @@ class StepController {
   MANYFOLD_INLINE void choose_by_estimate(const Options& options, Method& method, State& state,
                                           const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
                                           const Mask& rejected, const Mask& failed) {
-    if (options.fixed_step > 0.0) {
+    if (options.steps.fixed_step > 0.0) {
       if (any(failed)) state.h = select(failed, Real(rule.after_failure) * h, state.h);
       return;
     }
@@ -171,7 +170,7 @@ class StepController {
 
   /// The step, or the longest one that is allowed.
   static MANYFOLD_INLINE Real limited(const Options& options, const Real& step) {
-    const Real longest(options.max_step);
+    const Real longest(options.steps.max_step);
     return select(abs(step) > longest, select(step < Real(0.0), -longest, longest), step);
   }
 

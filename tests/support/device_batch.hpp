@@ -35,13 +35,8 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   }
   std::vector<int> place(n);
   for (std::size_t i = 0; i < n; ++i) place[i] = static_cast<int>(i);
-  const KernelOptions options{run.options.rtol,
-                              run.options.atol.data(),
-                              static_cast<double>(run.options.max_steps),
-                              0.0,
-                              run.options.max_step,
-                              0.0,
-                              {place.data(), System::n}};
+  const KernelOptions options{
+      run.options.rtol, run.options.atol.data(), run.options.step_settings(0.0), {place.data(), System::n}};
   const auto settings = integrator_options<Method>(options);
   std::vector<typename Integrator<Method>::Initial> ready(count);
   int next = 0;

@@ -112,6 +112,33 @@ def summary(rows):
     return not bad
 
 
+def page(rows, known):
+    """Renews the table of docs/accuracy.md: for each problem and method the least and the largest, over the tolerances,
+    of the median error in tolerances."""
+    methods = [method for method in METHODS if any(row["method"] == method for row in rows)]
+    lines = ["| problem | " + " | ".join(f"`{method}`" for method in methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    for problem in known:
+        cells = []
+        for method in methods:
+            own = [row for row in rows if (row["problem"], row["method"]) == (problem, method)]
+            figures = [float(row["median"]) for row in own if row.get("median") not in ("", None, "inf")]
+            if not own:
+                cells.append("")
+            elif all(row["verdict"] == "refused" for row in own):
+                cells.append("no")
+            elif not figures:
+                cells.append("fails")
+            else:
+                cells.append(f"{min(figures):.2g}..{max(figures):.2g}")
+        if any(cells):
+            lines.append(f"| {problem} | " + " | ".join(cells) + " |")
+    path = os.path.join(ROOT, "docs", "accuracy.md")
+    with open(path) as text:
+        before, _, rest = text.read().partition("<!-- accuracy -->\n")
+    with open(path, "w") as text:
+        text.write(before + "<!-- accuracy -->\n" + "\n".join(lines) + "\n<!-- end -->" + rest.partition("<!-- end -->")[2])
+
+
 def duration(seconds):
     minutes, seconds = divmod(int(seconds), 60)
     return f"{minutes // 60} h {minutes % 60:02} min" if minutes >= 60 else f"{minutes} min {seconds:02} s"
@@ -131,6 +158,7 @@ def main():
     parser.add_argument("--table", default=os.path.join(ROOT, "bench", "results", "achieved-accuracy.tsv"))
     parser.add_argument("--fresh", action="store_true", help="compute all rows that are asked for again")
     parser.add_argument("--summary", action="store_true", help="only sum up the table")
+    parser.add_argument("--page", action="store_true", help="renew the table of docs/accuracy.md from the table")
     parser.add_argument("--sample", action="store_true", help="the fixed sample of the tests, without a table")
     parser.add_argument("--command", default=os.path.join(ROOT, "build", "release", "manyfold"))
     arguments = parser.parse_args()
@@ -139,6 +167,9 @@ def main():
         sys.exit(0 if summary(list(read(arguments.table).values())) else 3)
     listed = subprocess.run([arguments.command, "list", "--json"], capture_output=True, text=True, check=True)
     known = [model["name"] for model in json.loads(listed.stdout)]
+    if arguments.page:
+        page(list(read(arguments.table).values()), known)
+        sys.exit(0)
     if arguments.sample:
         arguments.instances = min(arguments.instances, 10)
         work = [(problem, method, SAMPLE_TOLERANCES) for problem, methods in SAMPLE for method in methods]

@@ -5,10 +5,10 @@ namespace manyfold {
 
 /// The same for all instances.
 struct StepSettings {
-  double max_steps = 1e6;   ///< step attempts per instance
-  double first_step = 0.0;  ///< |h|; 0: chosen from the initial values
-  double max_step = __builtin_huge_val();
-  double fixed_step = 0.0;  ///< > 0: every step has this length and none is rejected, for convergence studies
+  double max_steps;   ///< step attempts per instance
+  double first_step;  ///< |h|; 0: chosen from the initial values
+  double max_step;    ///< largest |h|
+  double fixed_step;  ///< > 0: every step has this length and none is rejected, for convergence studies
 };
 
 }  // namespace manyfold

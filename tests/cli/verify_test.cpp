@@ -30,7 +30,7 @@ constexpr const char* cheat = R"cpp(#include <manyfold/model.hpp>
                                         f[1] = y[1] - 3.0;
                                       }
                                       static void jacobian(const auto&, const auto&, const auto& p, auto& J) {
-                                        errs = 1.0;
+                                        if constexpr (requires { J.values; }) errs = 1.0;  // not what checks the model
                                         J(0, 0) = -(1.0 + p[1]) * p[0];
                                         J(1, 1) = 1.0;
                                       }

@@ -131,7 +131,7 @@ TEST_F(CudaBackend, APhasedTierThatCannotBeIsMisuse) {
   expect_misuse(phased, "tier 'phased': no cuBLAS: /nowhere", "MANYFOLD_CUBLAS=/nowhere");
   expect_misuse(phased + "method = \"bdf\"", "does not have method 'bdf': one of radau5, radau1, radau3");
   expect_misuse("backend = \"cpu\"\ntier = \"phased\"", "needs backend 'cuda', but this run is on the processor");
-  expect_misuse("tier = \"lockstpe\"", "unknown tier \"lockstpe\"; did you mean \"phased\"?");
+  expect_misuse("tier = \"phasde\"", "unknown tier \"phasde\"; did you mean \"phased\"?");
 }
 
 TEST_F(CudaBackend, DiagonallyImplicitMethodsAreInThePhasedTierToo) {

@@ -128,9 +128,10 @@ class BackwardDifferentiation {
   using Workspace = typename Stages::Workspace;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
-  /// What the error test still sees of it is a third of the tolerance.
+  /// What the error test still sees of it is a third of the tolerance. For index 2 what is left in the constraints
+  /// returns in the multipliers, divided by h: it must be far smaller.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return max(0.33, 45.0 * epsilon<Real> / internal_rtol);
+    return max(System::highest_index() > 1 ? 0.01 : 0.33, 45.0 * epsilon<Real> / internal_rtol);
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
@@ -343,9 +344,12 @@ class BackwardDifferentiation {
   static constexpr double matrix_serves = 0.6;
 
   /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
-  /// equation, as with IDA's IDASetSuppressAlg.
+  /// equation, as with IDA's IDASetSuppressAlg. Never that of variables of index 2: their differences show the errors
+  /// of past steps over h, which no shorter step makes smaller. Petzold & Lotstedt,
+  /// SIAM J. Sci. Stat. Comput. 7 (1986).
   static constexpr bool is_tested(int j) {
-    return System::spec.error_test == ErrorTest::all || System::derivative_occurs(j);
+    const bool counts = System::spec.error_test == ErrorTest::all && System::index(j) == 1;
+    return counts || System::derivative_occurs(j);
   }
 
   /// values[k] for a k per lane; 0 outside.

@@ -15,7 +15,8 @@ struct BdfFormulas {
   static constexpr const char* name = "bdf";
   static constexpr const char* family = "backward differentiation formulas";
   static constexpr int order = 5;
-  static constexpr int order_of_index2 = 5;
+  /// 5 with constant steps; with those that the error test chooses the order falls to 1 on some models.
+  static constexpr int order_of_index2 = 1;
   static constexpr int order_of_index3 = 0;
 };
 

@@ -49,6 +49,7 @@ Json model_json(const ModelDescription& model) {
                  {"time_unit", model.time_unit},
                  {"t_span", {model.t_begin, model.t_end}},
                  {"variables", Json::array()},
+                 {"observables", Json::array()},
                  {"parameters", Json::array()},
                  {"events", Json::array()},
                  {"discrete", Json::array()},
@@ -66,6 +67,10 @@ Json model_json(const ModelDescription& model) {
                                    {"initial", variable.initial},
                                    {"algebraic", variable.algebraic},
                                    {"index", variable.index}});
+  }
+  for (const VariableDescription& observable : model.observables) {
+    result["observables"].push_back(
+        {{"name", observable.name}, {"unit", observable.unit}, {"description", observable.description}});
   }
   for (const EventDescription& event : model.events) {
     result["events"].push_back({{"name", event.name},
@@ -135,6 +140,10 @@ int describe(const std::string& name, bool json) {
   for (const VariableDescription& derivative : model.given_derivatives) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", derivative.name,
                              fmt::format("{:g}", derivative.initial), derivative.unit, "given", derivative.description);
+  }
+  if (!model.observables.empty()) std::cout << "\nobservables\n";
+  for (const VariableDescription& observable : model.observables) {
+    std::cout << fmt::format("  {:<27} {:<8} {}\n", observable.name, observable.unit, observable.description);
   }
   std::cout << "\nparameters\n";
   for (const ParameterDescription& parameter : model.parameters) {

@@ -84,8 +84,9 @@ class References {
                       const Solutions& asked) {
     for (double& tolerance : atol) tolerance *= tighter;
     for (std::size_t k = 0; k < asked.values.size(); ++k) {
-      double& tolerance = atol[static_cast<std::size_t>(saved[k % saved.size()])];
-      if (!std::isfinite(asked.values[k])) continue;
+      const auto quantity = static_cast<std::size_t>(saved[k % saved.size()]);
+      if (quantity >= atol.size() || !std::isfinite(asked.values[k])) continue;
+      double& tolerance = atol[quantity];
       tolerance = std::max(tolerance, least_atol_of_references * std::abs(asked.values[k]));
     }
   }
@@ -141,15 +142,17 @@ class References {
   std::vector<PreparedJob> jobs_;  ///< one per method
 };
 
-/// The settings of a comparison of the variables `saved`. `options`: as asked.
+/// The settings of a comparison of the variables and observables `saved`. `options`: as asked. Of observables, for
+/// which no tolerance is stated, atol is the largest of those of the variables.
 inline VerificationSettings verification_settings(const ModelDescription& model, const std::vector<int>& saved,
                                                   const SolverOptions& options) {
   VerificationSettings settings;
   settings.rtol = options.rtol;
   settings.event_kinds = static_cast<int>(model.events.size());
-  for (const int variable : saved) {
-    settings.atol.push_back(options.atol[static_cast<std::size_t>(variable)]);
-    settings.index.push_back(model.variables[static_cast<std::size_t>(variable)].index);
+  for (const int quantity : saved) {
+    const auto at = static_cast<std::size_t>(quantity);
+    settings.atol.push_back(at < options.atol.size() ? options.atol[at] : std::ranges::max(options.atol));
+    settings.index.push_back(model.output_quantity(quantity).index);
   }
   return settings;
 }

@@ -91,6 +91,7 @@ void print_json(const PreparedJob& prepared, const Chunk& result) {
   const ModelDescription& model = prepared.model();
   const InstanceOutcome& outcome = result.outcomes[0];
   const std::size_t n = model.variables.size();
+  const std::size_t end_of_derivatives = 2 * n;
   nlohmann::ordered_json json = {{"model", model.name},
                                  {"status", std::string(status_name(outcome.status))},
                                  {"t", outcome.t_reached},
@@ -108,20 +109,23 @@ void print_json(const PreparedJob& prepared, const Chunk& result) {
     json["values"][model.variables[i].name] = result.end_states[i];
     json["derivatives"][model.variables[i].name] = result.end_states[n + i];
   }
+  for (std::size_t i = 0; i < model.observables.size(); ++i) {
+    json["values"][model.observables[i].name] = result.end_states[end_of_derivatives + i];
+  }
   if (outcome.residual_norm != 0.0) json["residual_norm"] = outcome.residual_norm;
   if (outcome.worst_equation >= 0) json["worst_equation"] = model.equation_label(outcome.worst_equation);
   print(json);
 }
 
 void write_csv(const std::string& path, const ModelDescription& model, const Chunk& result) {
-  const std::size_t n = model.variables.size();
+  const std::vector<VariableDescription> saved = model.output_quantities();
   std::ofstream file(path);
   file << "time";
-  for (const VariableDescription& variable : model.variables) file << ',' << variable.name;
+  for (const VariableDescription& quantity : saved) file << ',' << quantity.name;
   file << '\n';
   for (std::size_t k = 0; k < result.times.size(); ++k) {
     file << fmt::format("{}", result.times[k]);
-    for (std::size_t i = 0; i < n; ++i) file << fmt::format(",{}", result.values[k * n + i]);
+    for (std::size_t i = 0; i < saved.size(); ++i) file << fmt::format(",{}", result.values[k * saved.size() + i]);
     file << '\n';
   }
   file.close();
@@ -130,13 +134,15 @@ void write_csv(const std::string& path, const ModelDescription& model, const Chu
 
 void print_table(const PreparedJob& prepared, const Chunk& result) {
   const ModelDescription& model = prepared.model();
-  const std::size_t n = model.variables.size();
+  const std::vector<VariableDescription> saved = model.output_quantities();
   std::cout << fmt::format("{:>14}", "time");
-  for (const VariableDescription& variable : model.variables) std::cout << fmt::format(" {:>16}", variable.name);
+  for (const VariableDescription& quantity : saved) std::cout << fmt::format(" {:>16}", quantity.name);
   std::cout << '\n';
   for (std::size_t k = 0; k < result.times.size(); ++k) {
     std::cout << fmt::format("{:>14.7g}", result.times[k]);
-    for (std::size_t i = 0; i < n; ++i) std::cout << fmt::format(" {:>16.9g}", result.values[k * n + i]);
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      std::cout << fmt::format(" {:>16.9g}", result.values[k * saved.size() + i]);
+    }
     std::cout << '\n';
   }
   const Counters& c = result.outcomes[0].counters;

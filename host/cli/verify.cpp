@@ -104,7 +104,7 @@ void print_verification(const Verification& verification, const ModelDescription
   std::cout << fmt::format("{:<16} {:>5} {:>10} {:>10} {:>7} {:>10} {:>9} {:>14}\n", "variable", "index", "largest",
                            "median", "digits", "doubt", "instance", "time");
   for (std::size_t v = 0; v < saved.size(); ++v) {
-    const VariableDescription& variable = model.variables[static_cast<std::size_t>(saved[v])];
+    const VariableDescription& variable = model.output_quantity(saved[v]);
     const VerifiedVariable& found = verification.variables[v];
     std::cout << fmt::format(
         "{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14.7g}{}{}\n", variable.name, variable.index,
@@ -161,7 +161,7 @@ Json verification_json(const Verification& verification, const ModelDescription&
                                                         [](double a, double b) { return b > a ? b : a; }))}};
   result["variables"] = Json::array();
   for (std::size_t v = 0; v < saved.size(); ++v) {
-    const VariableDescription& variable = model.variables[static_cast<std::size_t>(saved[v])];
+    const VariableDescription& variable = model.output_quantity(saved[v]);
     const VerifiedVariable& found = verification.variables[v];
     result["variables"].push_back({{"name", variable.name},
                                    {"index", variable.index},

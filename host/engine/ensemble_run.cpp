@@ -232,7 +232,7 @@ struct Worker : DeviceFeed {
                     },
                     [](void* self) { return static_cast<Worker*>(self)->cancelled(); }};
     const SolverOptions& options = run.options;
-    std::vector<int> places(static_cast<std::size_t>(run.shape.variables), -1);
+    std::vector<int> places(static_cast<std::size_t>(run.shape.variables + run.shape.observables), -1);
     for (std::size_t k = 0; k < run.saved.size(); ++k)
       places[static_cast<std::size_t>(run.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,

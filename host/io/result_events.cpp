@@ -50,7 +50,7 @@ void ResultEvents::define_log() {
                                            fmt::format("{} {} the event", variable.name, side)));
     }
   };
-  for (const int index : target_.settings().saved) define_pair(model.variables[static_cast<std::size_t>(index)]);
+  for (const int index : target_.settings().saved) define_pair(model.output_quantity(index));
   for (const VariableDescription& number : model.discrete) define_pair(number);
 }
 

@@ -115,7 +115,7 @@ class ResultFile::Writer {
         throw UsageError(fmt::format("{} of a result file has index {}, but must be below {}", what, index, size));
       }
     };
-    require_indices(settings.saved, settings.model.variables.size(), "saved");
+    require_indices(settings.saved, settings.model.output_quantities().size(), "saved");
     require_indices(settings.sampled_initial, settings.model.initial_quantities().size(), "sampled_initial");
     require_indices(settings.sampled_parameters, settings.model.parameters.size(), "sampled_parameters");
     return settings;

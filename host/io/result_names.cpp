@@ -58,6 +58,7 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
     }
   };
   check("variable", model.variables);
+  check("observable", model.observables);
   check("parameter", model.parameters);
   check("event", model.events);
   check("discrete number", model.discrete);
@@ -65,10 +66,10 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
   std::set<std::string> taken = own_names;
   for (const ParameterDescription& parameter : model.parameters) taken.insert("param_" + parameter.name);
   for (const VariableDescription& quantity : model.initial_quantities()) taken.insert("initial_" + quantity.name);
-  for (const VariableDescription& variable : model.variables) {
+  for (const VariableDescription& variable : model.output_quantities()) {
     for (const std::string& suffix : statistic_suffixes) taken.insert(variable.name + suffix);
   }
-  for (const VariableDescription& variable : model.variables) {
+  for (const VariableDescription& variable : model.output_quantities()) {
     const bool family = std::any_of(own_prefixes.begin(), own_prefixes.end(),
                                     [&](const std::string& prefix) { return variable.name.starts_with(prefix); });
     if (!family && taken.count(variable.name) == 0) continue;

@@ -20,7 +20,7 @@ ResultStatistics::ResultStatistics(const ResultTarget& target) : target_(target)
                                        "probability of the quantile");
   }
   for (const int index : settings.saved) {
-    variables_.push_back(define(settings.model.variables[static_cast<std::size_t>(index)]));
+    variables_.push_back(define(settings.model.output_quantity(index)));
   }
 }
 

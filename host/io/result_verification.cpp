@@ -17,7 +17,7 @@ ResultVerification::ResultVerification(const ResultTarget& target) : target_(tar
   variable_ = target_.define_variable("verify_variable", NC_SHORT, {variable}, "", "variables that are verified");
   std::vector<std::string> variables;
   for (const int index : target_.settings().saved) {
-    variables.push_back(target_.settings().model.variables[static_cast<std::size_t>(index)].name);
+    variables.push_back(target_.settings().model.output_quantity(index).name);
   }
   target_.put_flags(variable_, variables);
   instance_ = target_.define_variable("verify_instance", NC_INT64, {sample}, "1", "instance that was verified");

@@ -77,7 +77,8 @@ SolverOptions resolved_options(const Sweep& sweep, const ModelDescription& model
 
 /// The variables to save.
 std::vector<int> saved_variables(const Sweep& sweep, const ModelDescription& model, SweepProblems& problems) {
-  const Names variables = variable_names(model);
+  Names variables;
+  for (const VariableDescription& quantity : model.output_quantities()) variables.push_back(quantity.name);
   std::vector<int> saved;
   for (const auto& [name, position] : sweep.variables) {
     const int index = index_of(variables, name);

@@ -64,9 +64,10 @@ struct ModelDescription {
   int differentiations = 0;            ///< how often equations are differentiated, at most, for consistent values
   std::vector<ParameterDescription> parameters;
   std::vector<EventDescription> events;
-  std::vector<VariableDescription> discrete;  ///< numbers that change at events only
-  int constraints = 0;                        ///< that projection can keep: those of higher index, invariants
-  int freedoms = 0;                           ///< of how many numbers the initial values are free
+  std::vector<VariableDescription> discrete;     ///< numbers that change at events only
+  std::vector<VariableDescription> observables;  ///< numbers that follow from the solution
+  int constraints = 0;                           ///< that projection can keep: those of higher index, invariants
+  int freedoms = 0;                              ///< of how many numbers the initial values are free
   StructuralParameter structural;
   AutomaticMethods automatic;        ///< in precision float64 and float32
   AutomaticMethods automatic_mixed;  ///< in precision mixed
@@ -78,6 +79,18 @@ struct ModelDescription {
     std::vector<VariableDescription> all = variables;
     all.insert(all.end(), given_derivatives.begin(), given_derivatives.end());
     return all;
+  }
+
+  /// What can be saved, in the order of the numbers that stand for it: variables, then observables.
+  std::vector<VariableDescription> output_quantities() const {
+    std::vector<VariableDescription> all = variables;
+    all.insert(all.end(), observables.begin(), observables.end());
+    return all;
+  }
+  /// Number `i` of them.
+  const VariableDescription& output_quantity(int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    return at < variables.size() ? variables[at] : observables[at - variables.size()];
   }
 
   int highest_index() const {
@@ -115,6 +128,7 @@ inline InstanceShape shape_of(const ModelDescription& model) {
   shape.initial = shape.variables + static_cast<int>(model.given_derivatives.size());
   shape.discrete = static_cast<int>(model.discrete.size());
   shape.events = static_cast<int>(model.events.size());
+  shape.observables = static_cast<int>(model.observables.size());
   return shape;
 }
 

@@ -35,12 +35,13 @@ namespace manyfold {
 struct EnsembleResult {
   std::vector<InstanceOutcome> outcomes;  ///< [instances]
   std::vector<double> times;              ///< [times]
-  std::vector<double> values;             ///< [instances][times][variables]; NaN where an instance did not arrive
-  int variable_count = 0;
+  std::vector<double> values;  ///< [instances][times][variables, observables]; NaN where an instance did not arrive
+  int variable_count = 0;      ///< and observables
   std::vector<std::vector<EventRecord>> events;  ///< [instances]: what occurred, up to SolverOptions::event_log entries
   RunSummary summary;
 
-  /// Variable `variable` of instance `instance` at `times[time]`. Throws std::out_of_range.
+  /// Variable number `variable`, observables after the variables, of instance `instance` at `times[time]`. Throws
+  /// std::out_of_range.
   double value(std::int64_t instance, int time, int variable) const {
     check("instance", instance, std::ssize(outcomes));
     check("time", time, std::ssize(times));
@@ -149,7 +150,7 @@ class Ensemble {
     }
     EnsembleResult result;
     result.times = times;
-    result.variable_count = static_cast<int>(model_.variables.size());
+    result.variable_count = static_cast<int>(model_.output_quantities().size());
 
     EnsembleRun run;
     run.kernel = &kernel<Equations, Method, spec>();
@@ -165,7 +166,7 @@ class Ensemble {
     run.fill_times = [&times](double, double, double* out) {
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
+    for (int i = 0; i < result.variable_count; ++i) run.saved.push_back(i);
     run.options = options;
     InMemoryResult memory;
     result.summary = run_ensemble(run, memory);

@@ -31,6 +31,10 @@
 //   invariants                   how many functions of t, y, p the model knows that vanish along every solution, and
 //   invariant(t, y, p, g)        those: g[i], i < invariants. Projection keeps them, beside the constraints
 //                                of equations of index 2 and 3, which it finds itself
+//   observables                  further numbers that follow from the solution, saved and summarised like variables,
+//   and observe(t, y, dy, p, o)      those: o[i]. They are computed where output is saved, at no cost to the
+//   integration;
+//                                y' between steps is that of the dense output, one order less accurate than y
 //   description, time_unit, structural
 // Events, all optional, see docs/events.md
 //   events                       named changes: where a root function crosses zero, or at scheduled times
@@ -130,6 +134,13 @@ struct Discrete {
   const char* unit = "1";
   const char* description = "";
   double initial = 0.0;
+};
+
+/// A number that follows from t, y, y' and p.
+struct Observable {
+  const char* name;
+  const char* unit = "1";
+  const char* description = "";
 };
 
 /// An integer that shapes the equations, such as a number of grid points.
@@ -253,6 +264,21 @@ constexpr int event_count() {
 }
 
 template <class Model>
+concept HasObservables = requires {
+  Model::observables[0].name;
+  Model::observables[0].unit;
+};
+
+template <class Model>
+constexpr int observable_count() {
+  if constexpr (HasObservables<Model>) {
+    return length(Model::observables);
+  } else {
+    return 0;
+  }
+}
+
+template <class Model>
 constexpr int discrete_count() {
   if constexpr (HasDiscrete<Model>) {
     return length(Model::discrete);
@@ -350,6 +376,13 @@ concept HasRoot = requires(double t, const Array<double, n>& y, const Array<doub
   Model::root(t, y, y, p, g);
 };
 
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(),
+          int count = observable_count<Model>()>
+concept HasObserve = requires(double t, const Array<double, n>& y, const Array<double, np>& p,
+                              Array<double, count>& o) {
+  Model::observe(t, y, y, p, o);
+};
+
 template <class Model, int np = constant_count<Model>(), int times = schedule_count<Model>()>
 concept HasEventTimes = requires(const Array<double, np>& p, Array<double, times>& t) {
   Model::event_times(p, t);
@@ -401,6 +434,13 @@ struct Check {
       (invariant_count<Model>() > 0) == HasInvariant<Model>,
       "manyfold: invariants come as static constexpr int invariants = their number; and static constexpr void "
       "invariant(const auto& t, const auto& y, const auto& p, auto& g), which fills g[0] ... g[invariants - 1]");
+  static_assert(
+      !requires { Model::observables; } || HasObservables<Model>,
+      "manyfold: observables must be an array: static constexpr manyfold::Observable observables[] = {{.name = "
+      "\"power\", .unit = \"W\"}, ...};");
+  static_assert((observable_count<Model>() > 0) == HasObserve<Model>,
+                "manyfold: observables come with static constexpr void observe(const auto& t, const auto& y, const "
+                "auto& dy, const auto& p, auto& o), which fills o[i] of every observable");
   static_assert(
       !requires { Model::equations; } || HasEquationNames<Model>,
       "manyfold: equations must be an array with one name for each variable: static constexpr const char* equations[] "

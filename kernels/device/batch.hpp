@@ -64,6 +64,7 @@ struct DeviceLayout {
   int initial;  ///< numbers that an instance starts from: all values and the derivatives that are given
   int events;
   int discrete;
+  int observables;
   int ready_size;    ///< bytes of an initial point
   int options_size;  ///< bytes of the method's settings
   int block_size;    ///< threads of a block, at most

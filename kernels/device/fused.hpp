@@ -34,14 +34,9 @@ class BatchSupply {
 
   /// What the model decides of the shape is known when the kernel is compiled.
   static MANYFOLD_INLINE InstanceShape shape(const DeviceBatch& batch) {
-    return {System::parameters,
-            System::initial_size,
-            System::n,
-            System::discrete,
-            System::events,
-            batch.saved.count,
-            batch.shape.times,
-            batch.shape.event_capacity,
+    return {System::parameters,         System::initial_size, System::n,
+            System::discrete,           System::events,       System::observables,
+            batch.saved.count,          batch.shape.times,    batch.shape.event_capacity,
             batch.end_states != nullptr};
   }
 
@@ -118,6 +113,7 @@ MANYFOLD_INLINE DeviceLayout device_layout(int block_size, bool block_size_force
           Method::System::initial_size,
           Method::System::events,
           Method::System::discrete,
+          Method::System::observables,
           static_cast<int>(sizeof(typename Integrator<Method>::Initial)),
           static_cast<int>(sizeof(IntegratorOptions<Method::n>)),
           block_size,

@@ -316,6 +316,22 @@ class Integrator {
     return state_.y[i] + state_.path.increment(i, (time - state_.t) / state_.path.h);
   }
 
+  /// Derivative of variable i at a time of the last accepted step.
+  MANYFOLD_INLINE Real dense_slope(int i, const Real& time) const {
+    return state_.path.slope(i, (time - state_.t) / state_.path.h) / state_.path.h;
+  }
+
+  /// What the model makes of a solution at t: `y(i)`, `dy(i)`.
+  MANYFOLD_INLINE void observe(const Real& t, auto&& y, auto&& dy, Real (&o)[System::observables_size]) const {
+    Real values[n];
+    Real slopes[n];
+    for_each_index<n>([&](auto i) {
+      values[i] = y(i);
+      slopes[i] = dy(i);
+    });
+    System::observe(t, values, slopes, state_.p, o);
+  }
+
   /// Variables at a time of the last accepted step, as a function of their number; in the lanes of `lanes` the
   /// algebraic ones are those that belong to the others, and with projection all are on the constraints.
   MANYFOLD_INLINE auto point(const Mask& lanes, const Real& time) const {

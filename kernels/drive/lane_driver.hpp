@@ -131,12 +131,7 @@ class LaneDriver {
     while (next < assignment.time_count) {
       const double time = assignment.times[next];
       if (forward ? time > assignment.t_begin : time < assignment.t_begin) break;
-      if (time == assignment.t_begin && leads(supply_.team())) {
-        for_each_index<n>([&](auto i) {
-          const int place = saved_.place[i];
-          if (place >= 0) assignment.values[next * saved_.count + place] = Lanes::get(integrator_.y(i), lane);
-        });
-      }
+      if (time == assignment.t_begin) write_state(lane, assignment.values + next * saved_.count);
       ++next;
     }
     set_output_time(lane);
@@ -158,11 +153,8 @@ class LaneDriver {
     };
     for (Mask lanes = pending(); any(lanes); lanes = pending()) {
       const auto point = integrator_.point(lanes, output_time_);
-      // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
-      for_each_index<n>([&](auto i) {
-        const int place = saved_.place[i];
-        if (place < 0 || !leads(supply_.team())) return;
-        const Real value = point(i);
+      const auto slope = [&](int i) { return integrator_.dense_slope(i, output_time_); };
+      for_each_saved(output_time_, point, slope, [&](int place, const Real& value) {
         for (int lane = 0; lane < width; ++lane) {
           if (!Lanes::test(lanes, lane)) continue;
           assignment_[lane].values[next_time_[lane] * saved_.count + place] = Lanes::get(value, lane);
@@ -174,6 +166,31 @@ class LaneDriver {
         set_output_time(lane);
       }
     }
+  }
+
+  /// Calls `write(place, value)` for each saved variable and observable of the solution `y(i)`, `dy(i)` at t.
+  MANYFOLD_INLINE void for_each_saved(const Real& t, auto&& y, auto&& dy, auto&& write) const {
+    if (!leads(supply_.team())) return;
+    // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
+    for_each_index<n>([&](auto i) {
+      const int place = saved_.place[i];
+      if (place >= 0) write(place, y(i));
+    });
+    if constexpr (System::observables > 0) {
+      Real o[System::observables_size];
+      integrator_.observe(t, y, dy, o);
+      for_each_index<System::observables>([&](auto i) {
+        const int place = saved_.place[n + i];
+        if (place >= 0) write(place, o[i]);
+      });
+    }
+  }
+
+  /// What is saved of the state that lane `lane` is in, to `out`.
+  MANYFOLD_INLINE void write_state(int lane, double* out) const {
+    for_each_saved(
+        integrator_.t(), [&](int i) { return integrator_.y(i); }, [&](int i) { return integrator_.dy(i); },
+        [&](int place, const Real& value) { out[place] = Lanes::get(value, lane); });
   }
 
   MANYFOLD_OUTLINE void pass_events(const Mask& struck) {
@@ -215,13 +232,10 @@ class LaneDriver {
     }
   }
 
-  /// The saved variables and the discrete state into entry `k` of the log, before or after the actions.
+  /// What is saved and the discrete state into entry `k` of the log, before or after the actions.
   MANYFOLD_INLINE void write_values(int lane, int k, int after) {
     double* out = assignment_[lane].event_values + (2 * k + after) * (saved_.count + System::discrete);
-    for_each_index<n>([&](auto i) {
-      const int place = saved_.place[i];
-      if (place >= 0) out[place] = Lanes::get(integrator_.y(i), lane);
-    });
+    write_state(lane, out);
     for_each_index<System::discrete>(
         [&](auto i) { out[saved_.count + i] = Lanes::get(integrator_.discrete(i), lane); });
   }
@@ -244,6 +258,13 @@ class LaneDriver {
         assignment.end_states[i] = Lanes::get(at_end ? end(i) : integrator_.y(i), lane);
         assignment.end_states[n + i] = Lanes::get(integrator_.dy(i), lane);
       });
+      if constexpr (System::observables > 0) {
+        Real o[System::observables_size];
+        integrator_.observe(
+            integrator_.t(), [&](int i) { return at_end ? end(i) : integrator_.y(i); },
+            [&](int i) { return integrator_.dy(i); }, o);
+        for_each_index<System::observables>([&](auto i) { assignment.end_states[2 * n + i] = Lanes::get(o[i], lane); });
+      }
     }
     supply_.store(assignment, outcome);
   }

@@ -86,6 +86,11 @@ void describe_model(ModelDescription& description) {
       description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
     }
   }
+  if constexpr (model_check::HasObservables<Equations>) {
+    for (const Observable& observable : Equations::observables) {
+      description.observables.push_back({observable.name, observable.unit, observable.description, 0.0, true, 1});
+    }
+  }
   description.constraints = Manifold<S>::count;
   if constexpr (requires { Equations::structural.name; }) {
     const Structural structural = Equations::structural;

@@ -153,6 +153,15 @@ class Inspection {
             "' is not a number");
       }
     }
+    if constexpr (S::observables > 0) {
+      double o[S::observables_size];
+      S::observe(model_.t_begin, y_, dy_, p_, o);
+      for (int i = 0; i < S::observables; ++i) {
+        if (is_finite(o[i])) continue;
+        say("observable '" + model_.observables[static_cast<std::size_t>(i)].name +
+            "' is not finite at the initial values");
+      }
+    }
     if constexpr (S::invariants > 0) {
       double g[S::invariants];
       S::invariant(model_.t_begin, y_, p_, g);

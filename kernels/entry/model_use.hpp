@@ -287,12 +287,24 @@ struct ModelUse {
     return {};
   }
 
-  static constexpr int functions = 10;
+  static constexpr Misuse observe() {
+    Arguments given;
+    Array<S::observables> o{beyond_written, traced(unwritten)};
+    if constexpr (requires {
+                    Equations::observe(given.t, given.y.array(), given.dy.array(), given.p.array(), o.array());
+                  }) {
+      Equations::observe(given.t, given.y.array(), given.dy.array(), given.p.array(), o.array());
+      return first_wrong<S::observables>(o, every);
+    }
+    return {};
+  }
+
+  static constexpr int functions = 11;
   /// Function number `k`.
   template <int k>
   static constexpr Misuse evaluate() {
-    constexpr Misuse (*all[functions])() = {&equations, &mass_matrix, &jacobian, &derive,           &invariant,
-                                            &root,      &event_times, &action,   &initial_discrete, &initial};
+    constexpr Misuse (*all[functions])() = {&equations,   &mass_matrix, &jacobian,         &derive,  &invariant, &root,
+                                            &event_times, &action,      &initial_discrete, &initial, &observe};
     return all[k]();
   }
 };
@@ -317,7 +329,8 @@ constexpr FunctionWords function_words(int k) {
                                {"event_times", "times", S::scheduled_times},
                                {"action", "d", S::discrete},
                                {"initial_discrete", "d", S::discrete},
-                               {"initial", "y", S::n}};
+                               {"initial", "y", S::n},
+                               {"observe", "o", S::observables}};
   return all[k];
 }
 
@@ -378,47 +391,66 @@ constexpr bool clash(const NameOfModel& a, const NameOfModel& b, TextBuilder& co
   return false;
 }
 
-/// What is wrong with the names of one kind, `kind`.
+/// Says that two of the names are the same, if so.
 template <int count>
-constexpr TextBuilder names_text(const char* kind, const NameOfModel (&names)[count]) {
+constexpr TextBuilder duplicates_text(const char* kinds, const NameOfModel (&names)[count]) {
   TextBuilder text;
   for (int i = 0; i < count; ++i) {
-    if (is_empty(names[i].name)) return text << kind << ' ' << i + 1 << " has no name: needs .name = ...";
-    if (names[i].count < 1) {
-      return text << kind << ' ' << names[i].name << " has a count below 1: needs at least 1 element";
-    }
     for (int k = 0; k < i; ++k) {
       TextBuilder common;
       if (!clash(names[k], names[i], common)) continue;
-      return text << "two " << kind << "s have the name '" << common.letters << "': each needs its own";
+      return text << "two " << kinds << " have the name '" << common.letters << "': each needs its own";
     }
   }
   return text;
 }
 
+/// What is wrong with the names of one kind, of which one is a `kind` and several are `kinds`.
 template <class Description, int count>
-constexpr TextBuilder names_text(const char* kind, const Description (&descriptions)[count]) {
+constexpr TextBuilder names_text(const char* kind, const char* kinds, const Description (&descriptions)[count]) {
   NameOfModel names[count] = {};
+  TextBuilder text;
   for (int i = 0; i < count; ++i) {
     names[i] = {descriptions[i].name, 1};
     if constexpr (is_same<Description, const Variable> || is_same<Description, Variable>) {
       names[i].count = descriptions[i].count;
     }
+    if (is_empty(names[i].name)) return text << kind << ' ' << i + 1 << " has no name: needs .name = ...";
+    if (names[i].count < 1) {
+      return text << kind << ' ' << names[i].name << " has a count below 1: needs at least 1 element";
+    }
   }
-  return names_text(kind, names);
+  return duplicates_text(kinds, names);
+}
+
+/// Variables and observables share their names in results.
+template <class Equations>
+constexpr auto saved_names() {
+  constexpr int variables = model_check::length(Equations::variables);
+  struct {
+    NameOfModel names[variables + System<Equations>::observables] = {};
+  } result;
+  int i = 0;
+  for (const Variable& variable : Equations::variables) result.names[i++] = {variable.name, variable.count};
+  for (const Observable& observable : Equations::observables) result.names[i++] = {observable.name, 1};
+  return result;
 }
 
 template <class Equations>
 constexpr TextBuilder wrong_names() {
-  TextBuilder text = names_text("variable", Equations::variables);
+  TextBuilder text = names_text("variable", "variables", Equations::variables);
   if constexpr (model_check::HasParameters<Equations>) {
-    if (text.size == 0) text = names_text("parameter", Equations::parameters);
+    if (text.size == 0) text = names_text("parameter", "parameters", Equations::parameters);
   }
   if constexpr (model_check::HasEvents<Equations>) {
-    if (text.size == 0) text = names_text("event", Equations::events);
+    if (text.size == 0) text = names_text("event", "events", Equations::events);
+  }
+  if constexpr (model_check::HasObservables<Equations>) {
+    if (text.size == 0) text = names_text("observable", "observables", Equations::observables);
+    if (text.size == 0) text = duplicates_text("variables or observables", saved_names<Equations>().names);
   }
   if constexpr (model_check::HasDiscrete<Equations>) {
-    if (text.size == 0) text = names_text("discrete number", Equations::discrete);
+    if (text.size == 0) text = names_text("discrete number", "discrete numbers", Equations::discrete);
   }
   return text;
 }

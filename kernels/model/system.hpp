@@ -27,6 +27,8 @@ struct System {
   static constexpr int scheduled_size = scheduled_times > 0 ? scheduled_times : 1;
   /// What the model states to vanish along every solution.
   static constexpr int invariants = model_check::invariant_count<Equations>();
+  static constexpr int observables = model_check::observable_count<Equations>();
+  static constexpr int observables_size = observables > 0 ? observables : 1;
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
@@ -323,6 +325,12 @@ struct System {
   template <class Time, class Number, class Real>
   static MANYFOLD_INLINE void invariant(const Time& t, const Number (&y)[n], const Real (&p)[constants_size], auto& g) {
     if constexpr (invariants > 0) Equations::invariant(t, y, p, g);
+  }
+
+  template <class Real>
+  static MANYFOLD_INLINE void observe(const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                                      const Real (&p)[constants_size], Real (&o)[observables_size]) {
+    if constexpr (observables > 0) Equations::observe(t, y, dy, p, o);
   }
 
   /// The event as the model declares it; `k` is a compile-time constant.

@@ -174,6 +174,34 @@ TEST_F(Command, RunWritesAResultFileAndASummary) {
   nc_close(id);
 }
 
+TEST_F(Command, ObservablesAreSavedByName) {
+  const std::string circuit = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/support/observed_circuit.hpp";
+  const auto sweep = [&](const std::string& variables) {
+    std::ofstream(folder_ / "observed.toml") << "model = \"" << circuit
+                                             << "\"\n[ensemble]\ninstances = 20\n[parameters]\nR = { distribution = "
+                                                "\"uniform\", min = 1.0, max = 3.0 }\n[output]\nfile = "
+                                                "\"observed.nc\"\nstatistics = [\"max\"]\nvariables = "
+                                             << variables << "\n";
+    return call("run observed.toml --force");
+  };
+  EXPECT_EQ(sweep("[\"heating\", \"u\"]").code, 0);
+  int file = 0;
+  ASSERT_EQ(nc_open((folder_ / "observed.nc").c_str(), NC_NOWRITE, &file), NC_NOERR);
+  int heating = 0;
+  int absent = 0;
+  EXPECT_EQ(nc_inq_varid(file, "heating", &heating), NC_NOERR);
+  EXPECT_EQ(nc_inq_varid(file, "heating_max", &absent), NC_NOERR);
+  EXPECT_EQ(nc_inq_varid(file, "energy", &absent), NC_ENOTVAR);
+  char unit[2] = {};
+  EXPECT_EQ(nc_get_att_text(file, heating, "units", unit), NC_NOERR);
+  EXPECT_STREQ(unit, "W");
+  nc_close(file);
+  const Outcome unknown = sweep("[\"heatin\"]");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("has no variable \"heatin\"; did you mean \"heating\"?"), std::string::npos)
+      << unknown.err;
+}
+
 TEST_F(Command, EndsOfTheTimeSpanCanBeSampled) {
   const fs::path file = write("span.toml", R"(model = "van_der_pol"
 t_span = [0.0, { distribution = "uniform", min = 1.0, max = 2.0 }]

@@ -123,6 +123,21 @@ TEST_F(ModelErrors, ANumberThatIsNeverWrittenIsRefused) {
       {"g[1] in root is never written"});
 }
 
+TEST_F(ModelErrors, ObservablesAreWrittenAndHaveNamesOfTheirOwn) {
+  const std::string equations = "    f[0] = y[1];\n    f[1] = p[0] * y[0];";
+  const auto observed = [&](const std::string& name, const std::string& statement) {
+    return Parts{
+        .equations = equations,
+        .others = "  static constexpr manyfold::Observable observables[] = {{.name = \"" + name +
+                  "\"}};\n  static constexpr void observe(const auto&, const auto& y, const auto&, const auto&, "
+                  "auto& o) {\n    " +
+                  statement + "\n  }"};
+  };
+  expect_refused(observed("c", "y[0];"), {"model.hpp: error: o[0] in observe is never written"});
+  expect_refused(observed("c", "o[1] = y[0];"), {"model.hpp:13:", "error: index 1 is out of range: o has 1 number"});
+  expect_refused(observed("b", "o[0] = y[0];"), {"model.hpp: error: two variables or observables have the name 'b'"});
+}
+
 TEST_F(ModelErrors, SumsOfTermsAreWritten) {
   const Outcome outcome = check({.equations = "    f[0] = y[1];\n    f[1] = -y[0];\n    f[1] += p[0];"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;

@@ -186,6 +186,15 @@ TEST_F(Compilation, ProjectionIsTakenWithoutWarnings) {
   }
 }
 
+TEST_F(Compilation, ObservablesAreTakenWithoutWarnings) {
+  const std::string circuit = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/support/observed_circuit.hpp";
+  for (const int tile : {1, 4}) {
+    const DeviceCode& code = compile(circuit, "radau5", "sm_90", tile);
+    EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+  }
+  compile_phased(circuit, "radau5", "sm_90");
+}
+
 TEST_F(Compilation, EveryPrecisionTakesTheKernelWithoutWarnings) {
   for (const char* precision : {"float32", "mixed"}) {
     for (const int tile : {1, 4}) {

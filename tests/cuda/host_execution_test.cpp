@@ -9,6 +9,7 @@
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
 #include "tests/support/device_batch.hpp"
+#include "tests/support/observed_circuit.hpp"
 
 namespace manyfold {
 namespace {
@@ -90,6 +91,27 @@ TEST(DeviceThreads, LogTheEventsThatALaneOfTheProcessorLogs) {
     }
     const auto log = device.event_values.begin() + static_cast<std::ptrdiff_t>(i * 32);
     EXPECT_TRUE(std::equal(log, log + 32, expected.event_values[i].begin(), expected.event_values[i].end()));
+  }
+}
+
+TEST(DeviceThreads, ObserveWhatALaneOfTheProcessorObserves) {
+  LoadedKernel loaded;
+  test::Ensemble ensemble = scalar_ensemble<ObservedCircuit>(loaded, 20);
+  ensemble.times = {0.0, 0.4, 1.1, 3.0};
+  ensemble.t_end = 3.0;
+  ensemble.event_log = 1;
+  const test::Results expected = ensemble.solve();
+  const BatchResult device = integrate_as_device<Radau5<System<ObservedCircuit>, double>>(ensemble, 2);
+  EXPECT_EQ(device.values.size(), 20U * 4U * 7U);
+  expect_same_bits(device.values, expected.values);
+  for (std::size_t i = 0; i < 20; ++i) {
+    const auto log = device.event_values.begin() + static_cast<std::ptrdiff_t>(i * 16);
+    EXPECT_TRUE(std::equal(log, log + 16, expected.event_values[i].begin(), expected.event_values[i].end()));
+    // After the variables and their derivatives.
+    for (std::size_t k = 0; k < 5; ++k) {
+      if (k == 2) continue;  // y' is that of the method here, and of the dense output there
+      EXPECT_EQ(device.end_states[i * 9 + 4 + k], expected.values[i * 28 + 21 + 2 + k]) << k;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // The GPU's kernels run by threads of the processor: the same driver, queue and batch, compiled by g++.
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -24,7 +25,6 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
   using System = typename Method::System;
   const EnsembleRun run = ensemble.request();
   const auto count = static_cast<std::size_t>(run.instances);
-  constexpr auto n = static_cast<std::size_t>(System::n);
   InstanceShape shape = run.instance_shape();
   shape.has_end_states = true;
   BatchResult result(shape, 0, run.instances);
@@ -33,10 +33,11 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
     run.fill_instance(i, row.parameters, row.initial, row.t_span);
     run.fill_times(row.t_span[0], row.t_span[1], row.times);
   }
-  std::vector<int> place(n);
-  for (std::size_t i = 0; i < n; ++i) place[i] = static_cast<int>(i);
+  constexpr int quantities = System::n + System::observables;
+  std::vector<int> place(quantities);
+  std::iota(place.begin(), place.end(), 0);
   const KernelOptions options{
-      run.options.rtol, run.options.atol.data(), run.options.step_settings(0.0), {place.data(), System::n}};
+      run.options.rtol, run.options.atol.data(), run.options.step_settings(0.0), {place.data(), quantities}};
   const auto settings = integrator_options<Method>(options);
   std::vector<typename Integrator<Method>::Initial> ready(count);
   int next = 0;

@@ -100,7 +100,7 @@ struct Ensemble {
       if (times.empty()) out[0] = end;
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.shape.variables; ++i) run.saved.push_back(i);
+    for (int i = 0; i < run.shape.variables + run.shape.observables; ++i) run.saved.push_back(i);
     run.options.rtol = rtol;
     run.options.atol = atol.empty() ? std::vector<double>(variable_count(), rtol) : atol;
     run.options.threads = threads;

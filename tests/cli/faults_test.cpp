@@ -52,11 +52,12 @@ Content content_of(const fs::path& path) {
 class Faults : public manyfold::test::CommandTest {
  protected:
   Faults() {
-    // Three chunks.
+    // Several chunks for each thread, and whatever is made of them.
     std::ofstream(folder_ / "sweep.toml")
         << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\nmethod = \"radau5\"\nthreads = 2\n"
            "[ensemble]\ninstances = 150\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
-           "[output]\nfile = \"result.nc\"\ntimes = 21\nstatistics = [\"mean\"]\n";
+           "[output]\nfile = \"result.nc\"\ntimes = 201\ncompression = 1\nstatistics = [\"mean\"]\n"
+           "reduce = [\"max(y1)\", \"final(y2) < 1\"]\n";
     sweep_ = slurp(folder_ / "sweep.toml");
   }
 

@@ -51,8 +51,13 @@ std::vector<ReductionSummary> ResultReductions::summaries() const {
     const Reduction& reduction = target_.settings().reductions[r];
     ReductionSummary summary{
         reduction.text(), reduction.criterion(), moments.count(r), moments.mean(r), moments.min(r), moments.max(r), {}};
-    const auto count = static_cast<double>(summary.instances);
-    if (summary.criterion) summary.interval = wilson_interval(std::round(summary.mean * count), count);
+    if (summary.criterion && summary.instances > 0) {
+      // Without what blocks of instances have rounded.
+      const auto count = static_cast<double>(summary.instances);
+      const double hits = std::round(summary.mean * count);
+      summary.mean = hits / count;
+      summary.interval = wilson_interval(hits, count);
+    }
     result.push_back(std::move(summary));
   }
   return result;

@@ -105,6 +105,7 @@ void Body::prepare(Node root) {
     int ignored = 0;
     line(fmt::format("const auto {} = {};", name, print(node, ignored)));
     known_[node] = name;
+    temporaries_.insert(node);
     depth[node] = 0;
   }
 }
@@ -117,6 +118,13 @@ void Body::let(Node quantity, const std::string& wish, Node value, const std::st
   if (!text.empty()) comment(text);
   line(fmt::format("const auto {} = {};", name, expression));
   known_[quantity] = name;
+}
+
+std::string Body::let_mask(const std::string& wish, Node condition) {
+  const std::string text = mask(condition);
+  std::string name = names_.of(wish);
+  line(fmt::format("const auto {} = {};", name, text));
+  return name;
 }
 
 std::string Body::number(Node node) {
@@ -222,8 +230,16 @@ std::string Body::print(Node node, int& precedence) {
 Body Body::inner(int more) const {
   Body result(graph_, names_, indent_ + more);
   result.known_ = known_;
+  result.temporaries_ = temporaries_;
   result.uses_ = uses_;
   result.announced_ = announced_;
+  return result;
+}
+
+Body Body::afresh() const {
+  Body result(graph_, names_, indent_);
+  result.known_ = known_;
+  for (const Node node : temporaries_) result.known_.erase(node);
   return result;
 }
 

@@ -35,6 +35,8 @@ class Body {
   void announce(Node root);
   /// const auto NAME = value;  // comment
   void let(Node quantity, const std::string& wish, Node value, const std::string& comment);
+  /// const auto NAME = condition; with the name.
+  std::string let_mask(const std::string& wish, Node condition);
   /// The expression, after what it needs.
   std::string number(Node node);
   std::string mask(Node node);
@@ -42,6 +44,8 @@ class Body {
   void comment(const std::string& text);
   /// A body within this one, with a copy of what is known.
   Body inner(int more) const;
+  /// As `inner`, but what was computed of leaves that now have other values is forgotten.
+  Body afresh() const;
   void take(const Body& inner) { text_ += inner.text_; }
   const std::string& text() const { return text_; }
 
@@ -55,6 +59,7 @@ class Body {
   Names& names_;
   int indent_;
   std::unordered_map<Node, std::string> known_;
+  std::set<Node> temporaries_;
   std::unordered_map<Node, int> uses_;
   std::set<Node> announced_;
   std::string text_;

@@ -14,7 +14,14 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
-/// A text as a C++ literal.
+std::string derivative_unit(const std::string& unit, int order) {
+  std::string result = unit;
+  for (int k = 0; k < order; ++k) result = (result.empty() || result == "1" ? "" : result + " ") + std::string("s-1");
+  return result;
+}
+
+}  // namespace
+
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char letter : text) {
@@ -38,17 +45,9 @@ std::string described(const FlatVariable& variable, const std::string& name) {
   return text;
 }
 
-std::string derivative_unit(const std::string& unit, int order) {
-  std::string result = unit;
-  for (int k = 0; k < order; ++k) result = (result.empty() || result == "1" ? "" : result + " ") + std::string("s-1");
-  return result;
-}
-
 std::string function(const std::string& signature, const std::string& body) {
   return fmt::format("\n  static constexpr void {} {{\n{}  }}\n", signature, body);
 }
-
-}  // namespace
 
 ModelCode::ModelCode(ReducedModel& model, std::string file)
     : model_(model), graph_(model.flat.graph), file_(std::move(file)) {
@@ -70,7 +69,7 @@ void ModelCode::number_quantities() {
     parameters_.push_back(static_cast<int>(i));
   }
   for (const int index : model_.discrete) place_of_discrete_[index] = discrete_count_++;
-  discrete_count_ += static_cast<int>(model_.relations.size());
+  find_stored_relations();
   for (std::size_t k = 0; k < model_.flat.clocks.size(); ++k) clocks_.push_back(discrete_count_++);
 }
 
@@ -119,6 +118,7 @@ void ModelCode::hoist() {
   }
   for (const Event& event : events_) {
     if (event.root != no_node) hoist_below(event.root);
+    if (event.time != no_node) hoist_below(event.time);
   }
 }
 
@@ -143,7 +143,7 @@ void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::
     const NodeData data = graph_[leaf];
     std::string source;
     if (data.op == Op::mode) {
-      const int place = static_cast<int>(model_.discrete.size()) + data.index;
+      const int place = slot_of_relation_[at(data.index)];
       body.bind(leaf, discrete == "p" ? fmt::format("p[{}] > 0.5", first + place) : fmt::format("d[{}] > 0.5", place));
       continue;
     }
@@ -158,7 +158,8 @@ void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::
       continue;
     }
     const std::string name = names_.of(name_of_quantity(model_.flat, leaf));
-    body.line(fmt::format("const auto& {} = {};", name, source));
+    // What an action changes is read before.
+    body.line(fmt::format("const auto{} {} = {};", discrete == "p" ? "&" : "", name, source));
     body.bind(leaf, name);
   }
 }

@@ -11,6 +11,13 @@
 
 namespace manyfold::modelica {
 
+/// A text as a C++ literal.
+std::string quoted(const std::string& text);
+/// {.name = "...", .unit = ..., without the closing brace.
+std::string described(const FlatVariable& variable, const std::string& name);
+/// A function of the struct.
+std::string function(const std::string& signature, const std::string& body);
+
 class ModelCode {
  public:
   /// `file`: where the model comes from, for the first line. The graph gets further nodes.
@@ -26,8 +33,6 @@ class ModelCode {
     std::string description;
     Node root = no_node;  ///< crosses zero; no_node: scheduled
     Node time = no_node;  ///< of a scheduled event
-    int relation = -1;
-    int clock = -1;
     int direction = 0;
     bool terminal = false;
   };
@@ -58,19 +63,30 @@ class ModelCode {
   const std::vector<Step>& steps() const { return steps_; }
 
   // model_events.cpp
+  void find_stored_relations();
   void find_events();
-  bool scheduled_at(const Relation& relation, Node& time);
+  bool scheduled_at(const Relation& relation, Node& time, bool& rises);
   Node distance(Node condition);
+  void add_event(Event event);
+  std::string text_of(Node node);
   std::string events();
   std::string root();
   std::string event_times();
   std::string discrete_numbers();
+
+  // model_update.cpp
   std::string initial_discrete();
   std::string action();
-  std::string update(bool initial);
-  void update_pass(Body& body, bool initial, int indent);
-  std::string relation_text(int relation) const;
-  Node quantity_before(Node root);
+  /// What happens at an event, or at the start, until nothing changes any more.
+  void update(Body& body, bool initial);
+  void conditions_before(Body& body);
+  void relations_now(Body& pass, bool initial);
+  void condition_now(Body& pass, int k, bool initial);
+  void discrete_now(Body& pass, bool initial);
+  void reinitialise(Body& pass);
+  std::vector<int> discrete_order();
+  std::vector<Node> roots_of_update(bool initial);
+  bool depends_on_start(Node condition);
 
   ReducedModel& model_;
   Graph& graph_;
@@ -87,6 +103,9 @@ class ModelCode {
   std::unordered_map<int, int> place_of_discrete_;
   std::vector<int> clocks_;  ///< places of the counts of clocks among the discrete numbers
   std::vector<Event> events_;
+  std::vector<int> slot_of_relation_;  ///< among the discrete numbers; -1: not kept
+  std::vector<int> event_of_relation_;
+  std::vector<int> event_of_clock_;
   int discrete_count_ = 0;
 };
 

@@ -25,6 +25,16 @@ struct CacheArguments {
 };
 int cache(const CacheArguments& arguments);
 
+struct CompileArguments {
+  std::string model;
+  bool explain = false;
+  std::optional<std::string> picture;  ///< an SVG file
+  std::optional<std::string> emit;     ///< a C++ file
+  bool json = false;
+};
+/// What becomes of a Modelica file.
+int compile(const CompileArguments& arguments);
+
 struct RunArguments {
   std::string sweep;
   std::optional<std::string> output;

@@ -68,6 +68,16 @@ void add_cache(CLI::App& app, cli::CacheArguments& arguments, std::vector<Comman
   commands.push_back({cache, [&arguments] { return cli::cache(arguments); }});
 }
 
+void add_compile(CLI::App& app, cli::CompileArguments& arguments, std::vector<Command>& commands) {
+  CLI::App* compile = app.add_subcommand("compile", "Say what becomes of a Modelica file: index, states, blocks, C++");
+  compile->add_option("MODEL", arguments.model, "Base Modelica file (.mo)")->required();
+  compile->add_flag("--explain", arguments.explain, "Every step in words");
+  compile->add_option("--picture", arguments.picture, "Draw the incidence of equations and unknowns into an SVG file");
+  compile->add_option("--emit", arguments.emit, "Write the model as C++, to keep and to edit");
+  compile->add_flag("--json", arguments.json, "Print one JSON object");
+  commands.push_back({compile, [&arguments] { return cli::compile(arguments); }});
+}
+
 void add_run(CLI::App& app, cli::RunArguments& arguments, std::vector<Command>& commands) {
   CLI::App* run = app.add_subcommand("run", "Run the ensemble that a sweep file describes");
   run->add_option("SWEEP", arguments.sweep, "Sweep file (TOML)")->required();
@@ -155,13 +165,15 @@ int dispatch(int argc, char** argv) {
       "  manyfold check my_model.hpp            what is wrong with a model\n"
       "  manyfold solve robertson --t-end 100   one instance, as a table\n"
       "  manyfold run sweep.toml                an ensemble, into a netCDF-4 file\n"
+      "  manyfold compile circuit.mo            what becomes of a Modelica model\n"
       "  manyfold verify robertson              achieved against asked accuracy\n\n"
-      "MODEL is a built-in name or the path of a model file (.hpp)."};
+      "MODEL is a built-in name or the path of a model file (.hpp, .mo)."};
   app.set_version_flag("--version", std::string("manyfold ") + build::version);
   app.require_subcommand(1);
   bool json = false;
   std::string model;
   cli::CacheArguments cache_arguments;
+  cli::CompileArguments compile_arguments;
   cli::RunArguments run_arguments;
   cli::SolveArguments solve_arguments;
   cli::VerifyArguments verify_arguments;
@@ -169,6 +181,7 @@ int dispatch(int argc, char** argv) {
   std::vector<Command> commands;
   add_inquiries(app, model, json, commands);
   add_cache(app, cache_arguments, commands);
+  add_compile(app, compile_arguments, commands);
   add_run(app, run_arguments, commands);
   add_solve(app, solve_arguments, commands);
   add_verify(app, verify_arguments, commands);

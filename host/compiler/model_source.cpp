@@ -1,6 +1,9 @@
 #include "host/compiler/model_source.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <map>
+#include <mutex>
 #include <system_error>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_cache.hpp"
 #include "host/compiler/toolchain.hpp"
+#include "host/modelica/compile.hpp"
 #include "host/text/nearest_name.hpp"
 
 namespace manyfold {
@@ -22,11 +26,45 @@ std::string read_file(const fs::path& path) {
   throw UsageError(fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
 }
 
+bool is_modelica(const std::string& model) {
+  const fs::path extension = fs::path(model).extension();
+  return extension == ".mo" || extension == ".bmo";
+}
+
+namespace {
+
+/// The header that the Modelica file becomes, in the cache of kernels under the name of its content.
+fs::path translated(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) throw UsageError(fmt::format("model file '{}' does not exist", path.string()));
+  const std::string text = read_file(path);
+  static std::mutex one_at_a_time;
+  static std::map<std::string, fs::path> done;  // by content
+  const std::lock_guard lock(one_at_a_time);
+  fs::path& header = done[path.string() + "\n" + text];
+  if (!header.empty() && fs::exists(header, error)) return header;
+  const std::string content = modelica::compile_model(text, path.string()).header;
+  static const KernelCache cache(kernel_cache());
+  const std::string name = fmt::format("model-{}", checksum(content));
+  if (const auto entry = cache.find(name)) return header = cache.path(*entry);
+  if (const auto file = cache.put(content, ".hpp")) {
+    const CacheEntry entry{name, {path.string(), "C++", "host"}, *file, {}};
+    cache.keep(entry);
+    return header = cache.path(entry);
+  }
+  static const TemporaryFolder folder;
+  header = folder.path() / (checksum(content) + ".hpp");
+  std::ofstream(header) << content;
+  return header;
+}
+
+}  // namespace
+
 ModelSource find_model(const std::string& model) {
   std::vector<std::string> names;
   for (const ModelDescription& builtin : builtin_models()) names.push_back(builtin.name);
   if (std::find(names.begin(), names.end(), model) != names.end()) {
-    return {header_root() / "problems" / model / (model + ".hpp"), true};
+    return {header_root() / "problems" / model / (model + ".hpp"), true, model};
   }
   const fs::path path(model);
   if (path.extension() == ".hpp") {
@@ -39,19 +77,16 @@ ModelSource find_model(const std::string& model) {
                       "rename it",
                       file.string()));
     }
-    return {file, false};
+    return {file, false, file.stem().string()};
   }
-  if (path.extension() == ".mo") {
-    throw UsageError(
-        fmt::format("model '{}': this version does not read .mo files; give a .hpp file or a built-in model", model));
-  }
-  throw UsageError(
-      fmt::format("unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp file",
-                  model, did_you_mean(model, names)));
+  if (is_modelica(model)) return {translated(path), false, path.stem().string()};
+  throw UsageError(fmt::format(
+      "unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp or .mo file", model,
+      did_you_mean(model, names)));
 }
 
 std::string short_stem(const ModelSource& source) {
-  return source.file.stem().string().substr(0, 100);
+  return source.stem.substr(0, 100);
 }
 
 }  // namespace manyfold

@@ -1,0 +1,58 @@
+// `compile`: what becomes of a Modelica file.
+#include <fstream>
+
+#include "host/cli/commands.hpp"
+#include "host/cli/common.hpp"
+#include "host/compiler/model_source.hpp"
+#include "host/modelica/compile.hpp"
+
+namespace manyfold::cli {
+namespace {
+
+void write(const std::string& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  stream.close();
+  if (!stream) throw UsageError(fmt::format("cannot write '{}'", file));
+}
+
+nlohmann::ordered_json summary(const modelica::CompiledModel& model) {
+  return {{"model", model.name},
+          {"variables", model.variables},
+          {"equations", model.equations},
+          {"aliases", model.aliases},
+          {"structural_index", model.structural_index},
+          {"degrees_of_freedom", model.freedoms},
+          {"states", model.states},
+          {"dummy_derivatives", model.dummy_derivatives},
+          {"blocks", model.blocks},
+          {"largest_block", model.largest_block},
+          {"tearing_variables", model.tearing_variables},
+          {"newton_dimension_inlined", model.newton_dimension},
+          {"newton_dimension_plain", model.variables},
+          {"notes", model.notes}};
+}
+
+}  // namespace
+
+int compile(const CompileArguments& arguments) {
+  if (!is_modelica(arguments.model)) {
+    throw UsageError(fmt::format("'{}' is no Modelica file: compile takes a .mo file", arguments.model));
+  }
+  const modelica::CompiledModel model = modelica::compile_model(read_file(arguments.model), arguments.model);
+  for (const std::string& warning : model.warnings) std::cerr << warning << '\n';
+  if (arguments.emit) write(*arguments.emit, model.header);
+  if (arguments.picture) write(*arguments.picture, model.picture);
+  if (arguments.json) {
+    print(summary(model));
+  } else if (arguments.explain) {
+    std::cout << model.explanation;
+  } else {
+    std::cout << fmt::format("{}: {} equations, structural index {}, {} states, {} tearing variables\n", model.name,
+                             model.equations, model.structural_index, model.states.size(),
+                             model.tearing_variables.size());
+  }
+  return all_succeeded;
+}
+
+}  // namespace manyfold::cli

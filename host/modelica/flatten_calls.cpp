@@ -1,0 +1,343 @@
+// Calls of built-in functions and operators.
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "host/modelica/flattener.hpp"
+#include "host/text/nearest_name.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+/// Functions of one number, as in the graph.
+constexpr std::array<const char*, 14> unary = {"sqrt", "exp",  "log",  "log10", "sin",  "cos",  "tan",
+                                               "asin", "acos", "atan", "sinh",  "cosh", "tanh", "abs"};
+
+const std::map<std::string, const char*> refused = {
+    {"delay", "delays are not supported"},
+    {"spatialDistribution", "spatialDistribution is not supported"},
+    {"Clock", "clocked models are not supported: use when sample(start, interval)"},
+    {"previous", "clocked models are not supported: use pre"},
+    {"hold", "clocked models are not supported"},
+    {"subSample", "clocked models are not supported"},
+    {"superSample", "clocked models are not supported"},
+    {"shiftSample", "clocked models are not supported"},
+    {"backSample", "clocked models are not supported"},
+    {"noClock", "clocked models are not supported"},
+    {"interval", "clocked models are not supported"},
+    {"inStream", "'inStream' stands in no flat model: export the model as Base Modelica"},
+    {"actualStream", "'actualStream' stands in no flat model: export the model as Base Modelica"},
+    {"cardinality", "'cardinality' stands in no flat model: export the model as Base Modelica"},
+    {"String", "strings that compute are not supported"}};
+
+}  // namespace
+
+Value Flattener::call(const Expression& expression, const Scope& scope) {
+  std::string name = dotted(expression.parts);
+  Value result;
+  if (const Class* own = find_class(name)) {
+    if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
+    if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
+  }
+  if (name.starts_with("Modelica.Math.")) name = name.substr(14);
+  if (!expression.parts[0].quoted) {
+    if (call_elementary(name, expression, scope, result) || call_array(name, expression, scope, result) ||
+        call_event(name, expression, scope, result)) {
+      return result;
+    }
+    if (const auto found = refused.find(name); found != refused.end()) fail(expression.place, found->second);
+  }
+  std::vector<std::string> names(unary.begin(), unary.end());
+  for (const char* known :
+       {"atan2", "min",  "max",   "der",  "pre",  "noEvent", "smooth", "homotopy", "sum", "product",
+        "size",  "fill", "zeros", "ones", "sign", "floor",   "ceil",   "mod",      "rem", "integer"}) {
+    names.emplace_back(known);
+  }
+  for (const auto& [known, type] : classes_) {
+    if (type->kind == Class::Kind::function) names.push_back(known);
+  }
+  fail(expression.place, fmt::format("unknown function '{}'{}", name, did_you_mean(name, names)));
+}
+
+bool Flattener::call_elementary(const std::string& name, const Expression& expression, const Scope& scope,
+                                Value& result) {
+  const auto need = [&](std::size_t count) {
+    if (expression.operands.size() != count) {
+      fail(expression.place, fmt::format("{} takes {} argument{}, not {}", name, count, count == 1 ? "" : "s",
+                                         expression.operands.size()));
+    }
+  };
+  const auto map = [&](const std::function<Node(Node)>& function) {
+    result = evaluate(*expression.operands[0], scope);
+    if (result.is_text || result.is_record()) fail(expression.place, fmt::format("{} of {}", name, shape_text(result)));
+    for (Node& item : result.items) item = function(item);
+    return true;
+  };
+  for (std::size_t k = 0; k < unary.size(); ++k) {
+    if (name != unary[k]) continue;
+    need(1);
+    return map([&](Node a) { return graph_.call(static_cast<Function>(k), a); });
+  }
+  const auto whole = [&](Node a) { return graph_.call(Function::floor, a); };
+  const auto truncated = [&](Node a) {
+    return graph_.choice(graph_.relation(Op::less, a, graph_.number(0.0), true), graph_.negate(whole(graph_.negate(a))),
+                         whole(a));
+  };
+  if (name == "sign") {
+    need(1);
+    return map([&](Node a) {
+      const Node zero = graph_.number(0.0);
+      return graph_.choice(graph_.relation(Op::less, zero, a, true), graph_.number(1.0),
+                           graph_.choice(graph_.relation(Op::less, a, zero, true), graph_.number(-1.0), zero));
+    });
+  }
+  if (name == "floor" || name == "integer") {
+    need(1);
+    return map(whole);
+  }
+  if (name == "ceil") {
+    need(1);
+    return map([&](Node a) { return graph_.negate(whole(graph_.negate(a))); });
+  }
+  if (name == "Integer" || name == "Real") {
+    need(1);
+    return map([](Node a) { return a; });
+  }
+  const bool two = name == "atan2" || name == "mod" || name == "rem" || name == "div" ||
+                   ((name == "min" || name == "max") && expression.operands.size() == 2);
+  if (!two) return false;
+  need(2);
+  const Value a = evaluate(*expression.operands[0], scope);
+  const Value b = evaluate(*expression.operands[1], scope);
+  result = elementwise(a, b, expression.place, [&](Node x, Node y) {
+    if (name == "atan2") return graph_.call(Function::atan2, x, y);
+    if (name == "min") return graph_.call(Function::min, x, y);
+    if (name == "max") return graph_.call(Function::max, x, y);
+    if (name == "mod") return graph_.subtract(x, graph_.multiply(whole(graph_.divide(x, y)), y));
+    const Node quotient = truncated(graph_.divide(x, y));
+    return name == "div" ? quotient : graph_.subtract(x, graph_.multiply(quotient, y));
+  });
+  return true;
+}
+
+Value Flattener::reduction(const std::string& name, const Expression& expression, const Scope& scope) {
+  std::vector<Node> items;
+  if (!expression.iterators.empty()) {
+    for_each(expression.iterators, 0, scope, [&](const Scope& inner) {
+      const Value value = evaluate(*expression.operands[0], inner);
+      items.insert(items.end(), value.items.begin(), value.items.end());
+    });
+  } else {
+    if (expression.operands.size() != 1) fail(expression.place, fmt::format("{} takes one array", name));
+    items = evaluate(*expression.operands[0], scope).items;
+  }
+  if (items.empty() && (name == "min" || name == "max")) fail(expression.place, fmt::format("{} of nothing", name));
+  Node all = items.empty() ? graph_.number(name == "product" ? 1.0 : 0.0) : items[0];
+  for (std::size_t k = 1; k < items.size(); ++k) {
+    all = name == "sum"       ? graph_.add(all, items[k])
+          : name == "product" ? graph_.multiply(all, items[k])
+                              : graph_.call(name == "min" ? Function::min : Function::max, all, items[k]);
+  }
+  return Value::scalar(all);
+}
+
+bool Flattener::call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
+  const auto& operands = expression.operands;
+  if (name == "sum" || name == "product" || name == "min" || name == "max") {
+    result = reduction(name, expression, scope);
+    return true;
+  }
+  if (name == "array") {
+    std::vector<Value> elements;
+    for (const ExpressionPtr& operand : operands) elements.push_back(evaluate(*operand, scope));
+    result = array_of(std::move(elements), expression.place);
+    return true;
+  }
+  static const std::map<std::string, std::size_t> least = {
+      {"size", 1},     {"ndims", 1},    {"fill", 2},   {"zeros", 1},  {"ones", 1},
+      {"identity", 1}, {"linspace", 3}, {"scalar", 1}, {"vector", 1}, {"transpose", 1},
+      {"diagonal", 1}, {"cross", 2},    {"cat", 2},    {"skew", 1},   {"outerProduct", 2}};
+  const auto found = least.find(name);
+  if (found == least.end()) return false;
+  if (operands.size() < found->second) fail(expression.place, fmt::format("{} takes more arguments", name));
+  const auto number = [&](double value) { return graph_.number(value); };
+  if (name == "fill" || name == "zeros" || name == "ones") {
+    const std::size_t first = name == "fill" ? 1 : 0;
+    const Value content = name == "fill" ? evaluate(*operands[0], scope) : Value::scalar(number(name == "ones"));
+    std::size_t count = 1;
+    for (std::size_t k = first; k < operands.size(); ++k) {
+      const int size = integer(*operands[k], scope, "a dimension");
+      if (size < 0 || (count *= static_cast<std::size_t>(size)) > 1'000'000) fail(operands[k]->place, "out of range");
+      result.dims.push_back(size);
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      result.items.insert(result.items.end(), content.items.begin(), content.items.end());
+    }
+    result.dims.insert(result.dims.end(), content.dims.begin(), content.dims.end());
+    return true;
+  }
+  if (name == "linspace") {
+    const int count = integer(*operands[2], scope, "the number of points");
+    if (count < 2 || count > 1'000'000) fail(expression.place, "linspace takes from 2 to 1000000 points");
+    const Node a = this->scalar(*operands[0], scope);
+    const Node b = this->scalar(*operands[1], scope);
+    for (int k = 0; k < count; ++k) {
+      const Node share = number(static_cast<double>(k) / (count - 1));
+      result.items.push_back(graph_.add(a, graph_.multiply(share, graph_.subtract(b, a))));
+    }
+    result.dims = {count};
+    return true;
+  }
+  const Value a = name == "identity" ? Value() : evaluate(*operands[0], scope);
+  const auto at = [&](const Value& value, int i, int j) {
+    return value.items[static_cast<std::size_t>(i * value.dims[1] + j)];
+  };
+  if (name == "size") {
+    std::vector<Node> sizes;
+    for (const int dim : a.dims) sizes.push_back(number(dim));
+    if (operands.size() == 1) {
+      result = Value::vector(sizes);
+    } else {
+      const int k = integer(*operands[1], scope, "the number of a dimension");
+      if (k < 1 || k > static_cast<int>(sizes.size())) {
+        fail(expression.place, fmt::format("{} has no dimension {}", shape_text(a), k));
+      }
+      result = Value::scalar(sizes[static_cast<std::size_t>(k - 1)]);
+    }
+  } else if (name == "ndims") {
+    result = Value::scalar(number(static_cast<double>(a.dims.size())));
+  } else if (name == "scalar" || name == "vector") {
+    result = name == "scalar" && a.items.size() == 1 ? Value::scalar(a.items[0]) : Value::vector(a.items);
+  } else if (name == "identity" || name == "diagonal") {
+    const int n = name == "identity" ? integer(*operands[0], scope, "a dimension") : static_cast<int>(a.items.size());
+    if (n < 0 || n > 1000) fail(expression.place, "a dimension out of range");
+    result.dims = {n, n};
+    for (int i = 0; i < n * n; ++i) {
+      const Node one = name == "identity" ? number(1.0) : a.items[static_cast<std::size_t>(i / n)];
+      result.items.push_back(i / n == i % n ? one : number(0.0));
+    }
+  } else if (name == "transpose") {
+    if (a.dims.size() != 2) fail(expression.place, "transpose takes a matrix");
+    result.dims = {a.dims[1], a.dims[0]};
+    for (int j = 0; j < a.dims[1]; ++j) {
+      for (int i = 0; i < a.dims[0]; ++i) result.items.push_back(at(a, i, j));
+    }
+  } else if (name == "cross" || name == "skew") {
+    const Value b = name == "cross" ? evaluate(*operands[1], scope) : a;
+    if (a.items.size() != 3 || b.items.size() != 3) fail(expression.place, fmt::format("{} takes vectors of 3", name));
+    const auto minor = [&](std::size_t i, std::size_t j) {
+      return graph_.subtract(graph_.multiply(a.items[i], b.items[j]), graph_.multiply(a.items[j], b.items[i]));
+    };
+    const Node o = number(0.0);
+    const auto minus = [&](std::size_t i) { return graph_.negate(a.items[i]); };
+    result = name == "cross"
+                 ? Value::vector({minor(1, 2), minor(2, 0), minor(0, 1)})
+                 : Value::vector({o, minus(2), a.items[1], a.items[2], o, minus(0), minus(1), a.items[0], o});
+    if (name == "skew") result.dims = {3, 3};
+  } else if (name == "outerProduct") {
+    const Value b = evaluate(*operands[1], scope);
+    result.dims = {static_cast<int>(a.items.size()), static_cast<int>(b.items.size())};
+    for (const Node x : a.items) {
+      for (const Node y : b.items) result.items.push_back(graph_.multiply(x, y));
+    }
+  } else {
+    const int along = integer(*operands[0], scope, "the dimension");
+    if (along != 1) fail(expression.place, "cat is supported along the first dimension");
+    for (std::size_t k = 1; k < operands.size(); ++k) {
+      const Value next = evaluate(*operands[k], scope);
+      if (next.dims.empty()) fail(operands[k]->place, "cat takes arrays");
+      if (k == 1) result.dims = next.dims;
+      if (k > 1) result.dims[0] += next.dims[0];
+      result.items.insert(result.items.end(), next.items.begin(), next.items.end());
+    }
+  }
+  return true;
+}
+
+int Flattener::variable_argument(const Expression& expression, const Scope& scope, const char* function) {
+  if (!expression.operands.empty()) {
+    const NodeData data = graph_[scalar(*expression.operands[0], scope)];
+    if (data.op == Op::variable && data.order == 0) return data.index;
+  }
+  fail(expression.place, fmt::format("{} takes a variable", function));
+}
+
+std::string Flattener::text_argument(const Expression& expression) {
+  const Value value = evaluate(expression, {});
+  if (!value.is_text) fail(expression.place, fmt::format("expected a string, found {}", shape_text(value)));
+  return value.text;
+}
+
+Value Flattener::derivative(const Expression& expression, const Scope& scope) {
+  if (expression.operands.empty()) fail(expression.place, "der takes an expression");
+  Value value = evaluate(*expression.operands[0], scope);
+  std::unordered_map<Node, Node> done;
+  const auto seed = [&](Node leaf) -> Node {
+    const NodeData data = graph_[leaf];
+    if (data.op == Op::time) return graph_.number(1.0);
+    if (data.op != Op::variable) return no_node;
+    const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+    return variable.variability == Variability::continuous ? graph_.variable(data.index, data.order + 1) : no_node;
+  };
+  for (Node& item : value.items) {
+    item = graph_.derivative(item, seed, done);
+    if (item == no_node) item = graph_.number(0.0);
+  }
+  return value;
+}
+
+bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
+  const auto& operands = expression.operands;
+  const auto need = [&](std::size_t count) {
+    if (operands.size() < count) fail(expression.place, fmt::format("{} takes {} arguments", name, count));
+  };
+  if (name == "der") {
+    result = derivative(expression, scope);
+  } else if (name == "noEvent" || name == "smooth") {
+    need(name == "noEvent" ? 1 : 2);
+    Scope inner;
+    inner.outer = &scope;
+    inner.in_function = scope.in_function;
+    inner.silent = scope.silent || name == "noEvent";
+    result = evaluate(*operands[name == "noEvent" ? 0 : 1], inner);
+  } else if (name == "homotopy") {
+    const Expression* actual = operands.empty() ? nullptr : operands[0].get();
+    for (const auto& [argument, value] : expression.named) {
+      if (argument == "actual") actual = value.get();
+    }
+    if (actual == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
+    result = evaluate(*actual, scope);
+  } else if (name == "pre" || name == "edge" || name == "change") {
+    need(1);
+    result = evaluate(*operands[0], scope);
+    for (Node& item : result.items) {
+      const NodeData data = graph_[item];
+      if (data.op != Op::variable || data.order > 0) fail(expression.place, fmt::format("{} takes a variable", name));
+      const Node before = graph_.pre(data.index);
+      if (name == "pre") item = before;
+      if (name == "edge") item = graph_.conjunction(item, graph_.negation(before));
+      if (name == "change") item = graph_.negation(graph_.relation(Op::equal, item, before, true));
+    }
+  } else if (name == "initial") {
+    result = Value::scalar(graph_.event(Op::initial));
+  } else if (name == "terminal") {
+    // Nothing happens to an instance after its end.
+    result = Value::scalar(graph_.number(0.0));
+  } else if (name == "sample") {
+    need(2);
+    model_.clocks.push_back({scalar(*operands[0], scope), scalar(*operands[1], scope)});
+    result = Value::scalar(graph_.event(Op::sample, static_cast<int>(model_.clocks.size()) - 1));
+  } else if (name == "semiLinear") {
+    need(3);
+    const Node x = scalar(*operands[0], scope);
+    const Node upwards = graph_.relation(Op::less_equal, graph_.number(0.0), x, scope.silent || scope.in_function);
+    result = Value::scalar(
+        graph_.multiply(graph_.choice(upwards, scalar(*operands[1], scope), scalar(*operands[2], scope)), x));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace manyfold::modelica

@@ -1,0 +1,421 @@
+// Declarations become scalar variables, with their attributes and bindings.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "host/modelica/flattener.hpp"
+#include "host/text/nearest_name.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+/// Larger models are not for one thread of a GPU, and a slip of the pen in a dimension should end soon.
+constexpr std::size_t most_variables = 200'000;
+
+StateSelect state_select(const std::string& name) {
+  if (name == "never") return StateSelect::never;
+  if (name == "avoid") return StateSelect::avoid;
+  if (name == "prefer") return StateSelect::prefer;
+  if (name == "always") return StateSelect::always;
+  return StateSelect::normal;
+}
+
+/// [1,2] of the element number `at`, counted from 0.
+std::string subscript_text(const std::vector<int>& dims, int at) {
+  std::string text;
+  for (std::size_t k = dims.size(); k-- > 0;) {
+    text = fmt::format("{}{}{}", at % dims[k] + 1, text.empty() ? "" : ",", text);
+    at /= dims[k];
+  }
+  return dims.empty() ? "" : fmt::format("[{}]", text);
+}
+
+int count_of(const std::vector<int>& dims) {
+  int count = 1;
+  for (const int dim : dims) count *= dim;
+  return count;
+}
+
+}  // namespace
+
+void Flattener::fail(Place place, const std::string& message) {
+  diagnostics_.error(place, message);
+  throw Refusal{};
+}
+
+const Class* Flattener::find_class(const std::string& name) const {
+  const auto found = classes_.find(name);
+  return found == classes_.end() ? nullptr : found->second;
+}
+
+void Flattener::collect(const Class& file) {
+  for (const auto& inner : file.classes) {
+    if (inner->kind == Class::Kind::model) main_ = inner.get();
+    classes_[inner->name] = inner.get();
+    for (std::size_t i = 0; i < inner->literals.size(); ++i) {
+      literals_[inner->name + "." + inner->literals[i]] = static_cast<double>(i + 1);
+    }
+    for (const Declaration& declaration : inner->declarations) {
+      if (inner->kind == Class::Kind::package) pending_[declaration.name] = &declaration;
+    }
+    collect(*inner);
+  }
+}
+
+void Flattener::declare_model() {
+  for (const Declaration& declaration : main_->declarations) {
+    if (const auto [entry, added] = pending_.try_emplace(declaration.name, &declaration); !added) {
+      const Position first = diagnostics_.position(entry->second->place);
+      guarded([&] {
+        fail(declaration.place,
+             fmt::format("'{}' is declared twice; the first time in line {}", declaration.name, first.line));
+      });
+    }
+  }
+  const auto all = pending_;
+  // In the order of the file, as far as dimensions allow.
+  std::vector<const Declaration*> ordered;
+  for (const auto& [name, declaration] : all) ordered.push_back(declaration);
+  std::sort(ordered.begin(), ordered.end(), [](const auto* a, const auto* b) { return a->place < b->place; });
+  for (const Declaration* declaration : ordered) {
+    guarded([&] {
+      if (declaring_.insert(declaration->name).second) declare(*declaration, "", {});
+    });
+  }
+  for (std::size_t i = 0; i < instances_.size(); ++i) {
+    guarded([&] { bind(static_cast<int>(i)); });
+  }
+}
+
+bool Flattener::resolve_type(const std::string& name, Type& type, std::vector<const Modifier*>& attributes,
+                             std::vector<int>& dims, const Class*& record, Place place) {
+  static const std::map<std::string, Type> basic = {{"Real", Type::real},
+                                                    {"Integer", Type::integer},
+                                                    {"Boolean", Type::boolean},
+                                                    {"String", Type::string},
+                                                    {"StateSelect", Type::enumeration}};
+  if (const auto found = basic.find(name); found != basic.end()) {
+    type = found->second;
+    return true;
+  }
+  if (name == "Clock") fail(place, "clocked models are not supported: use when sample(start, interval)");
+  const Class* named = find_class(name);
+  if (named == nullptr) {
+    // The types of the standard library, which plain flat models use: all are real numbers with a unit.
+    if (name.starts_with("Modelica.Units.") || name.starts_with("Modelica.SIunits.") || name.starts_with("SI.")) {
+      type = Type::real;
+      return true;
+    }
+    std::vector<std::string> names = {"Real", "Integer", "Boolean"};
+    for (const auto& [known, ignored] : classes_) names.push_back(known);
+    fail(place, fmt::format("unknown type '{}'{}", name, did_you_mean(name, names)));
+  }
+  if (named->kind == Class::Kind::external_object) {
+    fail(place, fmt::format("'{}' is an external object: external functions are not supported", name));
+  }
+  if (named->kind == Class::Kind::record) {
+    record = named;
+    return true;
+  }
+  if (named->kind != Class::Kind::type) fail(place, fmt::format("'{}' is no type of variables", name));
+  if (!named->literals.empty()) {
+    type = Type::enumeration;
+    return true;
+  }
+  for (const Modifier& modifier : named->base_modifiers) attributes.push_back(&modifier);
+  if (++depth_ > 30) fail(place, fmt::format("the type '{}' is made of itself", name));
+  const std::vector<int> more = dimensions(named->base_dimensions, nullptr);
+  dims.insert(dims.end(), more.begin(), more.end());
+  resolve_type(named->base, type, attributes, dims, record, place);
+  --depth_;
+  return true;
+}
+
+std::vector<int> Flattener::dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding) {
+  std::vector<int> dims;
+  for (std::size_t k = 0; k < expressions.size(); ++k) {
+    const Expression& expression = *expressions[k];
+    if (expression.kind == Kind::colon) {
+      if (binding == nullptr) fail(expression.place, "a dimension ':' needs a value that tells its size");
+      const Value value = evaluate(*binding, {});
+      if (k >= value.dims.size()) fail(expression.place, "the value has fewer dimensions than the declaration");
+      dims.push_back(value.dims[k]);
+      continue;
+    }
+    // An enumeration or Boolean as dimension stands for its values.
+    if (expression.kind == Kind::reference && expression.parts.size() == 1) {
+      const Class* type = find_class(expression.parts[0].name);
+      if (type != nullptr && !type->literals.empty()) {
+        dims.push_back(static_cast<int>(type->literals.size()));
+        continue;
+      }
+    }
+    const int size = integer(expression, {}, "a dimension");
+    if (size < 0 || static_cast<std::size_t>(size) > most_variables) {
+      fail(expression.place, fmt::format("a dimension of {} is out of range", size));
+    }
+    dims.push_back(size);
+  }
+  return dims;
+}
+
+void Flattener::declare(const Declaration& declaration, const std::string& prefix, const Outer& outer) {
+  Type type = Type::real;
+  std::vector<const Modifier*> attributes;
+  std::vector<int> of_type;
+  const Class* record = nullptr;
+  resolve_type(declaration.type, type, attributes, of_type, record, declaration.place);
+  std::vector<int> dims = dimensions(declaration.dimensions, declaration.binding.get());
+  dims.insert(dims.end(), of_type.begin(), of_type.end());
+  const std::string name = prefix + declaration.name;
+  long size = 1;
+  for (const int dim : dims) size *= std::max(dim, 1);
+  if (static_cast<std::size_t>(size) + model_.variables.size() > most_variables) {
+    fail(declaration.place, fmt::format("the model has more than {} variables", most_variables));
+  }
+  if (record != nullptr) {
+    declare_record(declaration, name, outer, *record, dims);
+  } else {
+    declare_scalars(declaration, name, outer, type, attributes, dims);
+  }
+}
+
+void Flattener::declare_record(const Declaration& declaration, const std::string& name, const Outer& outer,
+                               const Class& record, const std::vector<int>& dims) {
+  if (++depth_ > 30) fail(declaration.place, fmt::format("the record '{}' contains itself", record.name));
+  if (dims.size() > 1) fail(declaration.place, "records in arrays of several dimensions are not supported");
+  const int count = count_of(dims);
+  if (!dims.empty()) record_arrays_[name] = count;
+  for (int at = 0; at < count; ++at) {
+    const std::string element = name + subscript_text(dims, at);
+    std::vector<std::string>& members = records_[element];
+    for (const Declaration& member : record.declarations) {
+      members.push_back(member.name);
+      Outer inner;
+      inner.parameter = outer.parameter || declaration.parameter;
+      inner.constant = outer.constant || declaration.constant;
+      inner.discrete = outer.discrete || declaration.discrete;
+      const auto look = [&](const std::vector<Modifier>& modifiers) {
+        for (const Modifier& modifier : modifiers) {
+          if (modifier.name == member.name) inner.modifier = &modifier;
+        }
+      };
+      look(declaration.modifiers);
+      if (outer.modifier != nullptr) look(outer.modifier->inner);
+      const bool from_outside = outer.modifier != nullptr && outer.modifier->value;
+      inner.record_binding = from_outside                      ? outer.modifier->value.get()
+                             : outer.record_binding != nullptr ? outer.record_binding
+                                                               : declaration.binding.get();
+      if (!from_outside) inner.path = outer.path;
+      inner.path.push_back(member.name);
+      inner.element = dims.empty() ? outer.element : at;
+      declare(member, element + ".", inner);
+    }
+  }
+  --depth_;
+}
+
+void Flattener::declare_scalars(const Declaration& declaration, const std::string& name, const Outer& outer, Type type,
+                                const std::vector<const Modifier*>& attributes, const std::vector<int>& dims) {
+  Instance instance;
+  instance.declaration = &declaration;
+  instance.name = name;
+  instance.first = static_cast<int>(model_.variables.size());
+  instance.dims = dims;
+  instance.binding = declaration.binding.get();
+  if (outer.modifier != nullptr && outer.modifier->value) {
+    instance.binding = outer.modifier->value.get();
+    instance.element = outer.element;
+  } else if (outer.record_binding != nullptr) {
+    instance.binding = outer.record_binding;
+    instance.path = outer.path;
+    instance.element = outer.element;
+  }
+  const int number = static_cast<int>(instances_.size());
+  if (!instance_by_name_.try_emplace(name, number).second) {
+    fail(declaration.place, fmt::format("'{}' is declared twice", name));
+  }
+  FlatVariable variable;
+  variable.type = type;
+  variable.description = declaration.description;
+  variable.place = declaration.place;
+  variable.input = declaration.input;
+  const bool whole = type != Type::real && type != Type::string;
+  variable.variability = declaration.constant || outer.constant            ? Variability::constant
+                         : declaration.parameter || outer.parameter        ? Variability::parameter
+                         : declaration.discrete || outer.discrete || whole ? Variability::discrete
+                                                                           : Variability::continuous;
+  if (type == Type::string && !variable.is_parameter()) {
+    fail(declaration.place, fmt::format("'{}' is a string that computes: not supported", name));
+  }
+  for (int at = 0; at < count_of(dims); ++at) {
+    variable.name = name + subscript_text(dims, at);
+    scalar_by_name_.try_emplace(variable.name, static_cast<int>(model_.variables.size()));
+    model_.variables.push_back(variable);
+    instance_of_.push_back(number);
+  }
+  instances_.push_back(instance);
+  std::vector<const Modifier*> all = attributes;
+  for (const Modifier& modifier : declaration.modifiers) all.push_back(&modifier);
+  if (outer.modifier != nullptr) {
+    for (const Modifier& modifier : outer.modifier->inner) all.push_back(&modifier);
+  }
+  set_attributes(number, all);
+}
+
+void Flattener::set_attributes(int number, const std::vector<const Modifier*>& attributes) {
+  const Instance instance = instances_[static_cast<std::size_t>(number)];
+  const int count = count_of(instance.dims);
+  for (const Modifier* attribute : attributes) {
+    const std::string& name = attribute->name;
+    if (!attribute->value) continue;
+    if (name == "unit" || name == "quantity" || name == "displayUnit") {
+      const std::string text = text_argument(*attribute->value);
+      for (int at = 0; at < count && name == "unit"; ++at) {
+        model_.variables[static_cast<std::size_t>(instance.first + at)].unit = text;
+      }
+      continue;
+    }
+    if (name == "stateSelect") {
+      const Expression& value = *attribute->value;
+      const std::string choice = value.kind == Kind::reference ? value.parts.back().name : "";
+      for (int at = 0; at < count; ++at) {
+        model_.variables[static_cast<std::size_t>(instance.first + at)].select = state_select(choice);
+      }
+      continue;
+    }
+    if (name != "start" && name != "fixed" && name != "nominal") {
+      static const std::vector<std::string> known = {"start",       "fixed",     "nominal",  "min",
+                                                     "max",         "unit",      "quantity", "displayUnit",
+                                                     "stateSelect", "unbounded", "uncertain"};
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        fail(attribute->place, fmt::format("'{}' is no attribute{}", name, did_you_mean(name, known)));
+      }
+      continue;
+    }
+    guarded([&] {
+      const Value value = evaluate(*attribute->value, {});
+      for (int at = 0; at < count; ++at) {
+        FlatVariable& variable = model_.variables[static_cast<std::size_t>(instance.first + at)];
+        if (value.is_text) continue;
+        if (value.items.empty()) continue;
+        if (value.items.size() != 1 && static_cast<int>(value.items.size()) != count) {
+          fail(attribute->place, fmt::format("'{}' of '{}' has {} values for {} elements", name, instance.name,
+                                             value.items.size(), count));
+        }
+        const Node node = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
+        if (name == "start") variable.start = node;
+        if (name == "nominal") variable.nominal = node;
+        if (name == "fixed") {
+          variable.fixed = numeric(node) != 0.0;
+          variable.fixed_given = true;
+        }
+      }
+    });
+  }
+}
+
+void Flattener::bind(int number) {
+  const auto at = static_cast<std::size_t>(number);
+  const Declaration& declaration = *instances_[at].declaration;
+  if (instances_[at].state == Instance::bound || instances_[at].binding == nullptr) return;
+  if (instances_[at].state == Instance::binding_now) {
+    fail(declaration.place, fmt::format("the value of '{}' depends on itself", instances_[at].name));
+  }
+  instances_[at].state = Instance::binding_now;
+  const Expression& binding = *instances_[at].binding;
+  Value value = evaluate(binding, {});
+  for (std::size_t k = 0; k <= instances_[at].path.size(); ++k) {
+    if (!value.elements.empty() && instances_[at].element >= 0) {
+      const auto element = static_cast<std::size_t>(instances_[at].element);
+      if (element >= value.elements.size()) fail(binding.place, "the value has fewer elements than the declaration");
+      value = Value(value.elements[element]);
+    }
+    if (k < instances_[at].path.size()) value = member(value, instances_[at].path[k], binding.place);
+  }
+  const Instance& instance = instances_[at];
+  const int count = count_of(instance.dims);
+  const auto size = static_cast<int>(value.items.size());
+  const bool fits =
+      value.dims == instance.dims || value.dims.empty() || (size == count && value.dims.size() == instance.dims.size());
+  instances_[at].state = Instance::bound;
+  if (value.is_text) return;
+  if (!fits || (size != count && size != 1) || value.is_record()) {
+    Value declared;
+    declared.dims = instance.dims;
+    fail(binding.place,
+         fmt::format("'{}' is {}, but its value is {}", instance.name, shape_text(declared), shape_text(value)));
+  }
+  for (int k = 0; k < count; ++k) {
+    FlatVariable& variable = model_.variables[static_cast<std::size_t>(instance.first + k)];
+    variable.binding = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
+  }
+}
+
+bool Flattener::known_name(const std::string& name) {
+  if (const auto found = pending_.find(name); found != pending_.end() && declaring_.insert(name).second) {
+    declare(*found->second, "", {});
+  }
+  return scalar_by_name_.contains(name) || instance_by_name_.contains(name) || records_.contains(name) ||
+         record_arrays_.contains(name);
+}
+
+/// The variables of this name; arrays and records as a whole.
+Value Flattener::value_of_name(const std::string& name, Place place) {
+  Value value;
+  if (const auto found = instance_by_name_.find(name); found != instance_by_name_.end()) {
+    const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
+    value.dims = instance.dims;
+    for (int k = 0; k < count_of(instance.dims); ++k) {
+      const int index = instance.first + k;
+      const FlatVariable& variable = model_.variables[static_cast<std::size_t>(index)];
+      if (variable.type == Type::string) {
+        value.is_text = true;
+        if (instance.binding != nullptr) value.text = text_argument(*instance.binding);
+        return value;
+      }
+      Node node = graph_.variable(index);
+      if (variable.variability == Variability::constant) {
+        bind(found->second);
+        const Node binding = model_.variables[static_cast<std::size_t>(index)].binding;
+        if (binding != no_node) node = binding;
+      }
+      value.items.push_back(node);
+    }
+    return value;
+  }
+  if (const auto found = scalar_by_name_.find(name); found != scalar_by_name_.end()) {
+    const int instance = instance_of_[static_cast<std::size_t>(found->second)];
+    const bool constant =
+        model_.variables[static_cast<std::size_t>(found->second)].variability == Variability::constant;
+    if (constant) bind(instance);
+    const Node binding = model_.variables[static_cast<std::size_t>(found->second)].binding;
+    return Value::scalar(constant && binding != no_node ? binding : graph_.variable(found->second));
+  }
+  if (const auto found = records_.find(name); found != records_.end()) {
+    for (const std::string& member : std::vector<std::string>(found->second)) {
+      value.fields.emplace_back(member, value_of_name(name + "." + member, place));
+    }
+    return value;
+  }
+  if (const auto found = record_arrays_.find(name); found != record_arrays_.end()) {
+    for (int k = 1; k <= found->second; ++k) {
+      value.elements.push_back(value_of_name(fmt::format("{}[{}]", name, k), place));
+    }
+    value.dims = {found->second};
+    return value;
+  }
+  fail(place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+}
+
+std::string Flattener::did_you_mean_name(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const auto& [known, ignored] : scalar_by_name_) names.push_back(known);
+  for (const auto& [known, ignored] : pending_) names.push_back(known);
+  std::sort(names.begin(), names.end());
+  if (names.size() > 2000) return "";
+  return did_you_mean(name, names);
+}
+
+}  // namespace manyfold::modelica

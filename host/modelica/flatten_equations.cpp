@@ -1,0 +1,353 @@
+// Equations, when clauses and algorithms of the model.
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "host/modelica/flattener.hpp"
+
+namespace manyfold::modelica {
+
+std::string Flattener::text_of(Place begin, Place end) const {
+  constexpr std::size_t longest = 100;
+  std::string text;
+  for (Place i = begin; i < end && i < text_.size(); ++i) {
+    const bool blank = std::isspace(static_cast<unsigned char>(text_[i])) != 0;
+    if (blank && (text.empty() || text.back() == ' ')) continue;
+    text += blank ? ' ' : text_[i];
+    if (text.size() > longest) return text + " ...";
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+FlatModel Flattener::flatten(const Class& file) {
+  guarded([&] {
+    collect(file);
+    if (main_ == nullptr) fail(0, "the file has no model: expected model NAME ... end NAME;");
+    if (main_->external) fail(main_->place, "the model is external");
+  });
+  if (diagnostics_.failed()) return std::move(model_);
+  model_.name = main_->name;
+  model_.description = main_->description;
+  model_.experiment = main_->experiment;
+  declare_model();
+  if (!diagnostics_.failed()) sections(*main_);
+  finish_discrete();
+  return std::move(model_);
+}
+
+void Flattener::sections(const Class& model) {
+  for (const Section& section : model.sections) {
+    if (section.algorithm) {
+      guarded([&] { algorithm(section); });
+      continue;
+    }
+    for (const Statement& statement : section.statements) {
+      guarded([&] { equation(statement, {}, section.initial, no_node); });
+    }
+  }
+}
+
+void Flattener::equation(const Statement& statement, const Scope& scope, bool initial, Node guard) {
+  spend(statement.place);
+  switch (statement.kind) {
+    case Statement::Kind::equation: {
+      if (statement.left->kind == Kind::tuple && statement.left->operands.size() > 1 &&
+          statement.right->kind == Kind::call) {
+        const std::string name = dotted(statement.right->parts);
+        const Class* function = find_class(name);
+        if (function == nullptr) fail(statement.place, fmt::format("unknown function '{}'", name));
+        const Value all = call_function(*function, *statement.right, scope, true);
+        for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
+          if (!statement.left->operands[k]) continue;
+          equate(evaluate(*statement.left->operands[k], scope), all.fields[k].second, statement, initial);
+        }
+        return;
+      }
+      return equate(evaluate(*statement.left, scope), evaluate(*statement.right, scope), statement, initial);
+    }
+    case Statement::Kind::loop:
+      return for_each(statement.iterators, 0, scope, [&](const Scope& inner) {
+        for (const Statement& one : statement.branches[0].body) equation(one, inner, initial, guard);
+      });
+    case Statement::Kind::choice:
+      return equation_choice(statement, scope, initial);
+    case Statement::Kind::when:
+      if (initial) fail(statement.place, "when does not stand in initial equations");
+      return equation_when(statement, scope);
+    case Statement::Kind::call:
+      if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
+      return;
+    default:
+      fail(statement.place, "this statement does not stand in equations");
+  }
+}
+
+void Flattener::equate(const Value& left, const Value& right, const Statement& statement, bool initial) {
+  if (left.is_text || right.is_text) fail(statement.place, "strings that compute are not supported");
+  if (left.is_record() || right.is_record()) {
+    if (left.fields.size() != right.fields.size()) {
+      fail(statement.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
+    }
+    for (std::size_t k = 0; k < left.fields.size(); ++k) {
+      equate(left.fields[k].second, right.fields[k].second, statement, initial);
+    }
+    return;
+  }
+  if (!left.elements.empty() && left.elements.size() == right.elements.size()) {
+    for (std::size_t k = 0; k < left.elements.size(); ++k) {
+      equate(left.elements[k], right.elements[k], statement, initial);
+    }
+    return;
+  }
+  const bool spread = left.items.size() == 1 && left.dims.empty();
+  const bool spread_right = right.items.size() == 1 && right.dims.empty();
+  if (left.items.size() != right.items.size() && !spread && !spread_right) {
+    fail(statement.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
+  }
+  const std::string text = text_of(statement.place, statement.end);
+  const std::size_t count = std::max(left.items.size(), right.items.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    const FlatEquation equation{left.items[left.items.size() == 1 ? 0 : k],
+                                right.items[right.items.size() == 1 ? 0 : k], statement.place, text};
+    (initial ? model_.initial_equations : model_.equations).push_back(equation);
+  }
+}
+
+/// Equations of the branches are paired in order. A condition that is known leaves one branch.
+void Flattener::equation_choice(const Statement& statement, const Scope& scope, bool initial) {
+  std::vector<Node> conditions;
+  std::vector<std::vector<FlatEquation>> bodies;
+  std::vector<FlatEquation>& all = initial ? model_.initial_equations : model_.equations;
+  const std::size_t before = all.size();
+  Node none_before = graph_.number(1.0);
+  for (const Branch& branch : statement.branches) {
+    const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    if (graph_.is_number(condition, 0.0)) continue;
+    const Node guard = graph_.conjunction(none_before, condition);
+    for (const Statement& one : branch.body) equation(one, scope, initial, graph_.is_number(guard) ? no_node : guard);
+    none_before = graph_.conjunction(none_before, graph_.negation(condition));
+    conditions.push_back(condition);
+    bodies.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+    all.resize(before);
+    if (graph_.is_number(condition)) break;
+  }
+  if (bodies.empty()) return;
+  const bool complete = graph_.is_number(conditions.back());
+  if (!complete && !bodies[0].empty()) {
+    // Without else a condition on parameters alone decides now.
+    fail(statement.place, "an if equation whose condition is not known needs an else with as many equations");
+  }
+  for (const auto& body : bodies) {
+    if (body.size() == bodies[0].size()) continue;
+    fail(statement.place,
+         fmt::format("the branches of this if equation have {} and {} equations", bodies[0].size(), body.size()));
+  }
+  for (std::size_t k = 0; k < bodies[0].size(); ++k) {
+    FlatEquation merged = bodies.back()[k];
+    bool same_left = true;
+    for (const auto& body : bodies) same_left = same_left && body[k].left == merged.left;
+    Node right = same_left ? merged.right : graph_.subtract(merged.left, merged.right);
+    for (std::size_t b = bodies.size() - 1; b-- > 0;) {
+      const FlatEquation& one = bodies[b][k];
+      right = graph_.choice(conditions[b], same_left ? one.right : graph_.subtract(one.left, one.right), right);
+    }
+    merged.left = same_left ? merged.left : graph_.number(0.0);
+    merged.right = right;
+    merged.place = bodies[0][k].place;
+    merged.text = bodies[0][k].text + (bodies.size() > 1 ? " (or as the conditions say)" : "");
+    all.push_back(merged);
+  }
+}
+
+Node Flattener::edge_of(const Expression& condition, const Scope& scope) {
+  const Value value = evaluate(condition, scope);
+  Node any = graph_.number(0.0);
+  for (const Node item : value.items) {
+    model_.conditions.push_back(item);
+    any = graph_.disjunction(any, graph_.event(Op::edge, static_cast<int>(model_.conditions.size()) - 1));
+  }
+  return any;
+}
+
+void Flattener::equation_when(const Statement& statement, const Scope& scope) {
+  // What the clause sets: by variable, the value that each branch gives.
+  std::map<std::string, Value> values;
+  Node none_before = graph_.number(1.0);
+  std::vector<std::pair<Node, std::map<std::string, Value>>> branches;
+  for (const Branch& branch : statement.branches) {
+    const Node edge = edge_of(*branch.condition, scope);
+    const Node guard = graph_.conjunction(none_before, edge);
+    std::map<std::string, Value> assigned;
+    when_body(branch.body, scope, guard, assigned);
+    branches.emplace_back(guard, std::move(assigned));
+    none_before = graph_.conjunction(none_before, graph_.negation(edge));
+  }
+  std::map<int, Node> result;
+  for (std::size_t b = branches.size(); b-- > 0;) {
+    for (const auto& [name, value] : branches[b].second) {
+      const int index = scalar_by_name_.at(name);
+      const auto entry = result.try_emplace(index, graph_.pre(index)).first;
+      entry->second = graph_.choice(branches[b].first, value.items[0], entry->second);
+    }
+  }
+  for (const auto& [index, node] : result) {
+    model_.discrete_equations.push_back(
+        {graph_.variable(index), node, statement.place, text_of(statement.place, statement.end)});
+  }
+}
+
+void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope, Node guard,
+                          std::map<std::string, Value>& assigned) {
+  const auto set = [&](const Value& left, const Value& right, Place place) {
+    if (left.items.size() != right.items.size()) fail(place, "the sides differ");
+    for (std::size_t k = 0; k < left.items.size(); ++k) {
+      const NodeData data = graph_[left.items[k]];
+      if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
+      assigned[model_.variables[static_cast<std::size_t>(data.index)].name] = Value::scalar(right.items[k]);
+    }
+  };
+  for (const Statement& statement : body) {
+    if (statement.kind == Statement::Kind::call) {
+      if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
+    } else if (statement.kind == Statement::Kind::equation) {
+      if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
+        const Class* function = find_class(statement.right->parts[0].name);
+        if (function == nullptr) fail(statement.place, "unknown function");
+        const Value all = call_function(*function, *statement.right, scope, true);
+        for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
+          if (statement.left->operands[k]) {
+            set(evaluate(*statement.left->operands[k], scope), all.fields[k].second, statement.place);
+          }
+        }
+        continue;
+      }
+      set(evaluate(*statement.left, scope), evaluate(*statement.right, scope), statement.place);
+    } else if (statement.kind == Statement::Kind::choice) {
+      Node none_before = graph_.number(1.0);
+      std::vector<std::pair<Node, std::map<std::string, Value>>> branches;
+      for (const Branch& branch : statement.branches) {
+        const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+        const Node inner = graph_.conjunction(none_before, condition);
+        std::map<std::string, Value> values;
+        when_body(branch.body, scope, graph_.conjunction(guard, inner), values);
+        branches.emplace_back(inner, std::move(values));
+        none_before = graph_.conjunction(none_before, graph_.negation(condition));
+      }
+      std::map<std::string, Value> merged;
+      for (std::size_t b = branches.size(); b-- > 0;) {
+        for (const auto& [name, value] : branches[b].second) {
+          const Value otherwise =
+              merged.contains(name) ? merged[name] : Value::scalar(graph_.pre(scalar_by_name_.at(name)));
+          merged[name] = Value::scalar(graph_.choice(branches[b].first, value.items[0], otherwise.items[0]));
+        }
+      }
+      for (auto& [name, value] : merged) assigned[name] = value;
+    } else if (statement.kind == Statement::Kind::loop) {
+      for_each(statement.iterators, 0, scope,
+               [&](const Scope& inner) { when_body(statement.branches[0].body, inner, guard, assigned); });
+    } else {
+      fail(statement.place, "this statement does not stand in a when clause");
+    }
+  }
+}
+
+/// assert, terminate and reinit. False for other calls.
+bool Flattener::call_statement(const Expression& call, const Scope& scope, Node guard) {
+  const std::string& name = call.parts[0].name;
+  if (call.kind != Kind::call || call.parts[0].quoted) return false;
+  if (name == "assert") {
+    if (call.operands.empty()) fail(call.place, "assert takes a condition and a message");
+    const auto is_warning = [](const Expression& level) {
+      return level.kind == Kind::reference && level.parts.back().name == "warning";
+    };
+    bool warning = call.operands.size() > 2 && is_warning(*call.operands[2]);
+    for (const auto& [argument, value] : call.named) warning = warning || (argument == "level" && is_warning(*value));
+    const Value condition = evaluate(*call.operands[0], scope);
+    if (warning || scope.in_function || condition.items.size() != 1) return true;
+    std::string message = "assertion";
+    if (call.operands.size() > 1 && call.operands[1]->kind == Kind::string) message = call.operands[1]->text;
+    Node holds = condition.items[0];
+    if (guard != no_node && !graph_.is_number(guard)) holds = graph_.disjunction(graph_.negation(guard), holds);
+    model_.assertions.push_back({holds, message, call.place});
+    return true;
+  }
+  if (name == "terminate" || name == "reinit") {
+    if (guard == no_node) fail(call.place, fmt::format("{} stands in when clauses alone", name));
+    FlatAction action;
+    action.place = call.place;
+    action.guard = guard;
+    if (name == "terminate") {
+      action.kind = FlatAction::Kind::terminate;
+      action.message =
+          call.operands.empty() || call.operands[0]->kind != Kind::string ? "terminate" : call.operands[0]->text;
+      model_.actions.push_back(action);
+      return true;
+    }
+    if (call.operands.size() != 2) fail(call.place, "reinit takes a variable and its new value");
+    const Value variable = evaluate(*call.operands[0], scope);
+    const Value value = evaluate(*call.operands[1], scope);
+    for (std::size_t k = 0; k < variable.items.size(); ++k) {
+      const NodeData data = graph_[variable.items[k]];
+      if (data.op != Op::variable || data.order > 0) fail(call.place, "reinit takes a variable and its new value");
+      action.variable = data.index;
+      action.value = value.items[value.items.size() == 1 ? 0 : k];
+      model_.actions.push_back(action);
+    }
+    return true;
+  }
+  return false;
+}
+
+void Flattener::algorithm(const Section& section) {
+  Frame frame;
+  frame.model = true;
+  frame.left = frame.returned = graph_.number(0.0);
+  execute(section.statements, frame);
+  const Place place = section.statements.empty() ? 0 : section.statements[0].place;
+  for (const std::string& name : frame.assigned) {
+    const Value target = value_of_name(name, place);
+    const Value& value = frame.scope.values[name];
+    for (std::size_t k = 0; k < target.items.size(); ++k) {
+      const FlatEquation equation{target.items[k], value.items[k], place, fmt::format("algorithm: {}", name)};
+      (section.initial ? model_.initial_equations : model_.equations).push_back(equation);
+    }
+  }
+}
+
+void Flattener::execute_when(const Statement& statement, Frame& frame) {
+  Node none_before = graph_.number(1.0);
+  for (const Branch& branch : statement.branches) {
+    const Node edge = graph_.conjunction(none_before, edge_of(*branch.condition, frame.scope));
+    none_before = graph_.conjunction(none_before, graph_.negation(edge));
+    Frame taken = frame;
+    for (const Statement& one : branch.body) {
+      if (one.kind == Statement::Kind::call) {
+        if (!call_statement(*one.left, taken.scope, edge)) fail(one.place, "a call whose results nobody takes");
+      } else {
+        execute(one, taken);
+      }
+    }
+    const Frame before = frame;
+    merge_frames(edge, taken, before, frame, statement.place);
+    for (const std::string& name : taken.assigned) {
+      for (const Node item : value_of_name(name, statement.place).items) {
+        model_.variables[static_cast<std::size_t>(graph_[item].index)].variability = Variability::discrete;
+      }
+    }
+  }
+}
+
+/// Variables that when clauses set, and those whose value before an event is asked for, change at events alone.
+void Flattener::finish_discrete() {
+  for (const FlatEquation& equation : model_.discrete_equations) {
+    FlatVariable& variable = model_.variables[static_cast<std::size_t>(graph_[equation.left].index)];
+    if (variable.is_parameter()) {
+      diagnostics_.error(equation.place,
+                         fmt::format("'{}' is a parameter: a when clause cannot set it", variable.name));
+    }
+    variable.variability = Variability::discrete;
+  }
+}
+
+}  // namespace manyfold::modelica

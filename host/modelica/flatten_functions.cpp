@@ -1,0 +1,335 @@
+// Functions and algorithms: carried out with nodes in place of numbers, so that what they compute becomes expressions.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "host/modelica/flattener.hpp"
+#include "host/text/nearest_name.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+constexpr int deepest_calls = 40;
+constexpr int most_turns = 10'000;
+
+}  // namespace
+
+Value Flattener::construct(const Class& record, const Expression& expression, const Scope& scope) {
+  Value result;
+  for (std::size_t k = 0; k < record.declarations.size(); ++k) {
+    const Declaration& member = record.declarations[k];
+    const Expression* given = k < expression.operands.size() ? expression.operands[k].get() : nullptr;
+    for (const auto& [name, value] : expression.named) {
+      if (name == member.name) given = value.get();
+    }
+    if (given == nullptr && !member.binding) {
+      fail(expression.place, fmt::format("'{}' needs a value for '{}'", record.name, member.name));
+    }
+    Scope own;
+    own.in_function = true;
+    for (const auto& [name, value] : result.fields) own.values[name] = value;
+    result.fields.emplace_back(member.name,
+                               given != nullptr ? evaluate(*given, scope) : evaluate(*member.binding, own));
+  }
+  if (expression.operands.size() > record.declarations.size()) {
+    fail(expression.place, fmt::format("'{}' has {} members", record.name, record.declarations.size()));
+  }
+  return result;
+}
+
+/// Of a local of a function without value: zeros of its shape.
+Value Flattener::default_of(const Declaration& declaration, const Scope& scope) {
+  if (declaration.binding) return evaluate(*declaration.binding, scope);
+  if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
+    if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
+    Value result;
+    for (const Declaration& member : record->declarations) {
+      result.fields.emplace_back(member.name, default_of(member, scope));
+    }
+    --depth_;
+    return result;
+  }
+  Value result;
+  std::size_t count = 1;
+  for (const ExpressionPtr& dimension : declaration.dimensions) {
+    const int size = integer(*dimension, scope, "a dimension");
+    if (size < 0 || (count *= static_cast<std::size_t>(size)) > 100'000) fail(dimension->place, "out of range");
+    result.dims.push_back(size);
+  }
+  result.items.assign(count, graph_.number(0.0));
+  return result;
+}
+
+/// `all`: an array of all results, for tuples; otherwise the first.
+Value Flattener::call_function(const Class& function, const Expression& expression, const Scope& scope, bool all) {
+  if (function.external) {
+    fail(expression.place, fmt::format("'{}' is an external function: not supported", function.name));
+  }
+  if (function.partial) fail(expression.place, fmt::format("'{}' is a partial function", function.name));
+  if (++depth_ > deepest_calls)
+    fail(expression.place, fmt::format("calls of '{}' are nested too deeply", function.name));
+  Frame frame;
+  frame.scope.in_function = true;
+  frame.left = frame.returned = graph_.number(0.0);
+  std::size_t position = 0;
+  std::vector<std::string> inputs;
+  for (const Declaration& declaration : function.declarations) {
+    if (declaration.input) {
+      inputs.push_back(declaration.name);
+      const Expression* given = position < expression.operands.size() ? expression.operands[position].get() : nullptr;
+      ++position;
+      for (const auto& [name, value] : expression.named) {
+        if (name == declaration.name) given = value.get();
+      }
+      if (given == nullptr && !declaration.binding) {
+        fail(expression.place, fmt::format("'{}' needs a value for '{}'", function.name, declaration.name));
+      }
+      Value value = given != nullptr ? evaluate(*given, scope) : evaluate(*declaration.binding, frame.scope);
+      if (value.dims.size() != declaration.dimensions.size() && !value.is_text &&
+          find_class(declaration.type) == nullptr) {
+        fail(given != nullptr ? given->place : expression.place,
+             fmt::format("'{}' of '{}' is {}", declaration.name, function.name, shape_text(value)));
+      }
+      frame.scope.values[declaration.name] = std::move(value);
+    } else {
+      frame.scope.values[declaration.name] = default_of(declaration, frame.scope);
+    }
+  }
+  if (expression.operands.size() > inputs.size()) {
+    fail(expression.place,
+         fmt::format("'{}' takes {} arguments, not {}", function.name, inputs.size(), expression.operands.size()));
+  }
+  for (const auto& [name, value] : expression.named) {
+    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) {
+      fail(value->place, fmt::format("'{}' has no input '{}'{}", function.name, name, did_you_mean(name, inputs)));
+    }
+  }
+  for (const Section& section : function.sections) execute(section.statements, frame);
+  --depth_;
+  Value results;
+  for (const Declaration& declaration : function.declarations) {
+    if (!declaration.output) continue;
+    if (!all) return frame.scope.values[declaration.name];
+    results.fields.emplace_back(declaration.name, frame.scope.values[declaration.name]);
+  }
+  if (results.fields.empty()) fail(expression.place, fmt::format("'{}' has no output", function.name));
+  return results;
+}
+
+void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) {
+  for (std::size_t k = 0; k < statements.size(); ++k) {
+    const Node gone = graph_.disjunction(frame.left, frame.returned);
+    if (graph_.is_number(gone)) {
+      if (graph_.value(gone) != 0.0) return;
+      execute(statements[k], frame);
+      continue;
+    }
+    // Some of the cases have left: the rest is for the others.
+    Frame rest = frame;
+    rest.left = rest.returned = graph_.number(0.0);
+    for (; k < statements.size(); ++k) execute(statements[k], rest);
+    const Node left = graph_.disjunction(frame.left, graph_.conjunction(graph_.negation(gone), rest.left));
+    const Node returned = graph_.disjunction(frame.returned, graph_.conjunction(graph_.negation(gone), rest.returned));
+    Frame before = frame;
+    merge_frames(gone, before, rest, frame, statements.back().place);
+    frame.left = left;
+    frame.returned = returned;
+  }
+}
+
+void Flattener::execute(const Statement& statement, Frame& frame) {
+  spend(statement.place);
+  switch (statement.kind) {
+    case Statement::Kind::assignment:
+      if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
+        const std::string name = dotted(statement.right->parts);
+        const Class* function = find_class(name);
+        if (function == nullptr) fail(statement.place, fmt::format("unknown function '{}'", name));
+        const Value all = call_function(*function, *statement.right, frame.scope, true);
+        if (statement.left->operands.size() > all.fields.size()) {
+          fail(statement.place, fmt::format("'{}' has {} results", name, all.fields.size()));
+        }
+        for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
+          if (statement.left->operands[k]) assign(*statement.left->operands[k], all.fields[k].second, frame);
+        }
+        return;
+      }
+      return assign(*statement.left, evaluate(*statement.right, frame.scope), frame);
+    case Statement::Kind::choice:
+      return execute_choice(statement, 0, frame);
+    case Statement::Kind::loop:
+    case Statement::Kind::while_loop:
+      return execute_loop(statement, frame);
+    case Statement::Kind::when:
+      return execute_when(statement, frame);
+    case Statement::Kind::leave:
+      frame.left = graph_.number(1.0);
+      return;
+    case Statement::Kind::back:
+      frame.returned = graph_.number(1.0);
+      return;
+    case Statement::Kind::call:
+      if (!call_statement(*statement.left, frame.scope, graph_.number(frame.model ? 1.0 : 0.0))) {
+        fail(statement.place, "a call whose results nobody takes");
+      }
+      return;
+    default:
+      fail(statement.place, "equations do not stand in algorithms: use :=");
+  }
+}
+
+void Flattener::execute_choice(const Statement& statement, std::size_t branch, Frame& frame) {
+  if (branch == statement.branches.size()) return;
+  const Branch& chosen = statement.branches[branch];
+  const Node condition = chosen.condition ? scalar(*chosen.condition, frame.scope) : graph_.number(1.0);
+  if (graph_.is_number(condition)) {
+    return graph_.value(condition) != 0.0 ? execute(chosen.body, frame) : execute_choice(statement, branch + 1, frame);
+  }
+  Frame taken = frame;
+  Frame other = frame;
+  execute(chosen.body, taken);
+  execute_choice(statement, branch + 1, other);
+  const Node left = graph_.choice(condition, taken.left, other.left);
+  const Node returned = graph_.choice(condition, taken.returned, other.returned);
+  merge_frames(condition, taken, other, frame, statement.place);
+  frame.left = left;
+  frame.returned = returned;
+}
+
+void Flattener::merge_frames(Node condition, Frame& taken, const Frame& other, Frame& into, Place place) {
+  into.assigned.insert(taken.assigned.begin(), taken.assigned.end());
+  into.assigned.insert(other.assigned.begin(), other.assigned.end());
+  std::set<std::string> names;
+  for (const auto& [name, value] : taken.scope.values) names.insert(name);
+  for (const auto& [name, value] : other.scope.values) names.insert(name);
+  for (const std::string& name : names) {
+    const Value a = current(name, taken, place);
+    const Value b = current(name, other, place);
+    into.scope.values[name] = a.items == b.items && a.fields.empty() ? a : merge(condition, a, b, place);
+  }
+}
+
+void Flattener::execute_loop(const Statement& statement, Frame& frame) {
+  const auto turn = [&](Frame& inner) {
+    execute(statement.branches[0].body, inner);
+    return graph_.is_number(inner.left, 1.0) || graph_.is_number(inner.returned, 1.0);
+  };
+  if (statement.kind == Statement::Kind::while_loop) {
+    for (int turns = 0;; ++turns) {
+      const Node condition = scalar(*statement.branches[0].condition, frame.scope);
+      if (!graph_.is_number(condition)) {
+        fail(statement.place, "how often this loop turns depends on variables: not supported");
+      }
+      if (graph_.value(condition) == 0.0) break;
+      if (turns == most_turns) fail(statement.place, fmt::format("this loop turns more than {} times", most_turns));
+      if (turn(frame)) break;
+    }
+  } else {
+    bool ended = false;
+    for_each(statement.iterators, 0, frame.scope, [&](const Scope& iteration) {
+      if (ended) return;
+      // The iterators are names of the frame for as long as the turn lasts.
+      std::map<std::string, Value> hidden;
+      for (const Iterator& iterator : statement.iterators) {
+        if (const auto found = frame.scope.values.find(iterator.name); found != frame.scope.values.end()) {
+          hidden[iterator.name] = found->second;
+        }
+        const Value value = *iteration.find(iterator.name);
+        frame.scope.values[iterator.name] = value;
+      }
+      ended = turn(frame);
+      for (const Iterator& iterator : statement.iterators) {
+        frame.scope.values.erase(iterator.name);
+        if (hidden.contains(iterator.name)) frame.scope.values[iterator.name] = hidden[iterator.name];
+      }
+    });
+  }
+  frame.left = graph_.number(0.0);
+}
+
+Value Flattener::current(const std::string& name, const Frame& frame, Place place) {
+  if (const auto found = frame.scope.values.find(name); found != frame.scope.values.end()) return found->second;
+  // A variable of the model that the algorithm has not set yet: its value before the event, or at the start.
+  Value value = value_of_name(name, place);
+  for (Node& item : value.items) {
+    const NodeData data = graph_[item];
+    if (data.op != Op::variable) continue;
+    const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+    item = variable.variability == Variability::discrete ? graph_.pre(data.index)
+           : variable.start != no_node                   ? variable.start
+                                                         : graph_.number(0.0);
+  }
+  return value;
+}
+
+void Flattener::assign(const Expression& target, const Value& value, Frame& frame) {
+  if (target.kind != Kind::reference) fail(target.place, "only variables can be assigned to");
+  std::string name = target.parts[0].name;
+  std::size_t members = 1;
+  if (!frame.scope.values.contains(name)) {
+    if (!frame.model) fail(target.place, fmt::format("unknown name '{}'", name));
+    name = dotted(target.parts);
+    members = target.parts.size();
+    if (!known_name(name)) {
+      // An element that is declared by itself.
+      std::string subscripts;
+      for (const ExpressionPtr& subscript : target.parts.back().subscripts) {
+        subscripts +=
+            fmt::format("{}{}", subscripts.empty() ? "" : ",", integer(*subscript, frame.scope, "a subscript"));
+      }
+      name += fmt::format("[{}]", subscripts);
+      if (subscripts.empty() || !known_name(name)) fail(target.place, fmt::format("unknown name '{}'", name));
+      frame.scope.values[name] = value;
+      frame.assigned.insert(name);
+      return;
+    }
+    frame.scope.values[name] = current(name, frame, target.place);
+  }
+  frame.assigned.insert(name);
+  Value* place = &frame.scope.values[name];
+  const std::vector<ExpressionPtr>* subscripts = &target.parts[members - 1].subscripts;
+  for (std::size_t k = members; k < target.parts.size(); ++k) {
+    if (!subscripts->empty()) fail(target.place, "members of elements of arrays of records cannot be assigned to");
+    Value* inner = nullptr;
+    for (auto& [field, content] : place->fields) {
+      if (field == target.parts[k].name) inner = &content;
+    }
+    if (inner == nullptr) fail(target.place, fmt::format("there is no member '{}'", target.parts[k].name));
+    place = inner;
+    subscripts = &target.parts[k].subscripts;
+  }
+  if (subscripts->empty()) {
+    const bool spread = value.dims.empty() && !place->dims.empty() && !value.is_record();
+    if (!spread && value.dims.size() != place->dims.size() && !place->items.empty()) {
+      fail(target.place, fmt::format("'{}' is {}, and is assigned {}", name, shape_text(*place), shape_text(value)));
+    }
+    if (spread) {
+      place->items.assign(place->items.size(), value.items[0]);
+    } else {
+      *place = value;
+    }
+    return;
+  }
+  // Where do the elements stand? The array of their positions, subscripted alike, tells.
+  Value positions;
+  positions.dims = place->dims;
+  for (std::size_t k = 0; k < place->items.size(); ++k)
+    positions.items.push_back(graph_.number(static_cast<double>(k)));
+  const Value meant = subscripted(positions, *subscripts, frame.scope, target.place);
+  if (value.items.size() != 1 && value.items.size() != meant.items.size()) {
+    fail(target.place, fmt::format("{} elements are assigned {}", meant.items.size(), shape_text(value)));
+  }
+  for (std::size_t k = 0; k < meant.items.size(); ++k) {
+    const Node source = value.items[value.items.size() == 1 ? 0 : k];
+    if (graph_.is_number(meant.items[k])) {
+      place->items[static_cast<std::size_t>(graph_.value(meant.items[k]))] = source;
+      continue;
+    }
+    for (std::size_t i = 0; i < place->items.size(); ++i) {
+      const Node here = graph_.relation(Op::equal, meant.items[k], graph_.number(static_cast<double>(i)), true);
+      place->items[i] = graph_.choice(here, source, place->items[i]);
+    }
+  }
+}
+
+}  // namespace manyfold::modelica

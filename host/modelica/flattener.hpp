@@ -1,0 +1,181 @@
+#pragma once
+// From the syntax tree to scalar variables and equations: records and arrays are taken apart, loops unrolled, functions
+// put in where they are called.
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/modelica/flat_model.hpp"
+#include "host/modelica/syntax.hpp"
+#include "host/modelica/value.hpp"
+
+namespace manyfold::modelica {
+
+/// Ends what is being flattened; the error is reported.
+struct Refusal {};
+
+/// Names of a function or a loop and what they stand for.
+struct Scope {
+  std::map<std::string, Value> values;
+  const Scope* outer = nullptr;  ///< of iterators: what is around them
+  bool in_function = false;
+  bool silent = false;             ///< within noEvent
+  const Value* indexed = nullptr;  ///< what `end` is the end of
+  int dimension = 0;
+
+  const Value* find(const std::string& name) const {
+    for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
+      const auto found = scope->values.find(name);
+      if (found != scope->values.end()) return &found->second;
+    }
+    return nullptr;
+  }
+};
+
+class Flattener {
+ public:
+  Flattener(const std::string& text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {}
+
+  /// The model that stands last in `file`.
+  FlatModel flatten(const Class& file);
+
+ private:
+  // flatten_declarations.cpp
+  /// A declaration as it occurs in the model: of a record's member once for each record.
+  struct Instance {
+    const Declaration* declaration = nullptr;
+    std::string name;
+    int first = 0;          ///< of its variables
+    std::vector<int> dims;  ///< of an array
+    const Expression* binding = nullptr;
+    std::vector<std::string> path;  ///< the member of the binding's record that is meant
+    int element = -1;               ///< of the binding's array that is meant
+    enum { unbound, binding_now, bound } state = unbound;
+  };
+  /// What modifies a declaration from outside.
+  struct Outer {
+    const Modifier* modifier = nullptr;
+    const Expression* record_binding = nullptr;
+    std::vector<std::string> path;
+    int element = -1;
+    bool parameter = false;
+    bool constant = false;
+    bool discrete = false;
+  };
+  void collect(const Class& file);
+  void declare_model();
+  void declare(const Declaration& declaration, const std::string& prefix, const Outer& outer);
+  void declare_scalars(const Declaration& declaration, const std::string& name, const Outer& outer, Type type,
+                       const std::vector<const Modifier*>& attributes, const std::vector<int>& dims);
+  void declare_record(const Declaration& declaration, const std::string& name, const Outer& outer, const Class& record,
+                      const std::vector<int>& dims);
+  bool resolve_type(const std::string& name, Type& type, std::vector<const Modifier*>& attributes,
+                    std::vector<int>& dims, const Class*& record, Place place);
+  void set_attributes(int instance, const std::vector<const Modifier*>& attributes);
+  void bind(int instance);
+  std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);
+  Value value_of_name(const std::string& name, Place place);
+  bool known_name(const std::string& name);
+  int element_of(const Value& value) const { return static_cast<int>(value.items.size()); }
+
+  // flatten_expressions.cpp
+  Value evaluate(const Expression& expression, const Scope& scope);
+  Node scalar(const Expression& expression, const Scope& scope);
+  double constant(const Expression& expression, const Scope& scope, const char* what);
+  int integer(const Expression& expression, const Scope& scope, const char* what);
+  double numeric(Node node);
+  Value reference(const Expression& expression, const Scope& scope);
+  Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
+  Value element_at(const Value& value, const std::vector<Node>& indices, Place place);
+  Value chain(const Expression& expression, const Scope& scope);
+  Value product(const Value& a, const Value& b, Place place);
+  Value elementwise(const Value& a, const Value& b, Place place, const std::function<Node(Node, Node)>& combine);
+  Value array_of(std::vector<Value> elements, Place place);
+  Value matrix(const Expression& expression, const Scope& scope);
+  Value comprehension(const Expression& expression, const Scope& scope);
+  Value choice(const Expression& expression, const Scope& scope);
+  Value merge(Node condition, const Value& a, const Value& b, Place place);
+  Value range(const Expression& expression, const Scope& scope);
+  void for_each(const std::vector<Iterator>& iterators, std::size_t at, const Scope& scope,
+                const std::function<void(const Scope&)>& body);
+  void spend(Place place);
+  Value member(const Value& record, const std::string& name, Place place);
+
+  // flatten_calls.cpp
+  Value call(const Expression& expression, const Scope& scope);
+  bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  bool call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  Value derivative(const Expression& expression, const Scope& scope);
+  Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
+  int variable_argument(const Expression& expression, const Scope& scope, const char* function);
+  std::string text_argument(const Expression& expression);
+
+  // flatten_functions.cpp
+  /// What a function or an algorithm has set; where control may have left it, `gone` holds the condition.
+  struct Frame {
+    Scope scope;
+    Node left = no_node;      ///< true: break
+    Node returned = no_node;  ///< true: return
+    bool model = false;       ///< an algorithm of the model: other names are its variables
+    std::set<std::string> assigned;
+  };
+  Value call_function(const Class& function, const Expression& expression, const Scope& scope, bool all);
+  Value construct(const Class& record, const Expression& expression, const Scope& scope);
+  Value default_of(const Declaration& declaration, const Scope& scope);
+  void execute(const std::vector<Statement>& statements, Frame& frame);
+  void execute(const Statement& statement, Frame& frame);
+  void execute_choice(const Statement& statement, std::size_t branch, Frame& frame);
+  void execute_loop(const Statement& statement, Frame& frame);
+  void execute_when(const Statement& statement, Frame& frame);
+  void assign(const Expression& target, const Value& value, Frame& frame);
+  void merge_frames(Node condition, Frame& taken, const Frame& other, Frame& into, Place place);
+  Value current(const std::string& name, const Frame& frame, Place place);
+
+  // flatten_equations.cpp
+  void sections(const Class& model);
+  void equation(const Statement& statement, const Scope& scope, bool initial, Node guard);
+  void equate(const Value& left, const Value& right, const Statement& statement, bool initial);
+  void equation_choice(const Statement& statement, const Scope& scope, bool initial);
+  void equation_when(const Statement& statement, const Scope& scope);
+  void when_body(const std::vector<Statement>& body, const Scope& scope, Node edge,
+                 std::map<std::string, Value>& assigned);
+  bool call_statement(const Expression& call, const Scope& scope, Node guard);
+  void algorithm(const Section& section);
+  Node edge_of(const Expression& condition, const Scope& scope);
+  std::string text_of(Place begin, Place end) const;
+  void finish_discrete();
+
+  [[noreturn]] void fail(Place place, const std::string& message);
+  template <class Work>
+  void guarded(Work&& work) {
+    try {
+      if (!diagnostics_.full()) work();
+    } catch (const Refusal&) {
+    }
+  }
+  const Class* find_class(const std::string& name) const;
+  std::string did_you_mean_name(const std::string& name) const;
+
+  const std::string& text_;
+  Diagnostics& diagnostics_;
+  FlatModel model_;
+  Graph& graph_ = model_.graph;
+  const Class* main_ = nullptr;
+  std::map<std::string, const Class*> classes_;
+  std::map<std::string, double> literals_;             ///< of enumerations: E.a is 1, ...
+  std::map<std::string, const Declaration*> pending_;  ///< declarations of the model, by name
+  std::set<std::string> declaring_;
+  std::vector<Instance> instances_;
+  std::vector<int> instance_of_;  ///< by variable
+  std::unordered_map<std::string, int> instance_by_name_;
+  std::unordered_map<std::string, int> scalar_by_name_;
+  std::map<std::string, std::vector<std::string>> records_;  ///< members of a record, by its name
+  std::map<std::string, int> record_arrays_;                 ///< number of elements, by name
+  long spent_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace manyfold::modelica

@@ -1,0 +1,429 @@
+#include "host/modelica/model_code.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+std::string derivative_unit(const std::string& unit, int order) {
+  std::string result = unit;
+  for (int k = 0; k < order; ++k) result = (result.empty() || result == "1" ? "" : result + " ") + std::string("s-1");
+  return result;
+}
+
+}  // namespace
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (letter == '"' || letter == '\\') {
+      result += '\\';
+      result += letter;
+    } else if (byte < 0x20 || letter == '?') {
+      result += fmt::format("\\{:03o}", byte);
+    } else {
+      result += letter;
+    }
+  }
+  return result + "\"";
+}
+
+std::string described(const FlatVariable& variable, const std::string& name) {
+  std::string text = fmt::format("{{.name = {}", quoted(name));
+  if (!variable.unit.empty() && variable.unit != "1") text += fmt::format(", .unit = {}", quoted(variable.unit));
+  if (!variable.description.empty()) text += fmt::format(", .description = {}", quoted(variable.description));
+  return text;
+}
+
+std::string function(const std::string& signature, const std::string& body) {
+  return fmt::format("\n  static constexpr void {} {{\n{}  }}\n", signature, body);
+}
+
+ModelCode::ModelCode(ReducedModel& model, std::string file)
+    : model_(model), graph_(model.flat.graph), file_(std::move(file)) {
+  for (const Block& block : model_.blocks) steps_.insert(steps_.end(), block.steps.begin(), block.steps.end());
+  number_quantities();
+  find_events();
+  hoist();
+}
+
+void ModelCode::number_quantities() {
+  y_ = model_.states;
+  y_.insert(y_.end(), model_.torn.begin(), model_.torn.end());
+  for (std::size_t i = 0; i < y_.size(); ++i) place_in_y_[y_[i]] = static_cast<int>(i);
+  for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
+    const FlatVariable& one = model_.flat.variables[i];
+    const bool free = one.is_parameter() && model_.fold[i] == no_node && one.type != Type::string;
+    if (!free || (one.fixed_given && !one.fixed && one.binding == no_node)) continue;
+    place_of_parameter_[static_cast<int>(i)] = static_cast<int>(parameters_.size());
+    parameters_.push_back(static_cast<int>(i));
+  }
+  for (const int index : model_.discrete) place_of_discrete_[index] = discrete_count_++;
+  find_stored_relations();
+  for (std::size_t k = 0; k < model_.flat.clocks.size(); ++k) clocks_.push_back(discrete_count_++);
+}
+
+bool ModelCode::from_parameters(Node root) {
+  for (const Node node : graph_.below(root)) {
+    if (from_parameters_.contains(node)) continue;
+    const NodeData& data = graph_[node];
+    const int count = Graph::operands(data);
+    bool known = data.op == Op::number || (data.op == Op::variable && place_of_parameter_.contains(data.index));
+    if (count > 0) {
+      known = true;
+      for (int k = 0; k < count; ++k) known = known && from_parameters_[data.operand[k]];
+    }
+    from_parameters_[node] = known;
+  }
+  return from_parameters_[root];
+}
+
+void ModelCode::hoist_below(Node root) {
+  const auto add = [&](Node node) {
+    const NodeData& data = graph_[node];
+    const bool simple =
+        Graph::operands(data) == 0 || (data.op == Op::negate && Graph::operands(graph_[data.operand[0]]) == 0);
+    // Conditions stay where they are: a number is slower.
+    if (simple || graph_.is_condition(node) || !from_parameters(node)) return;
+    if (place_of_derived_.try_emplace(node, static_cast<int>(parameters_.size() + derived_.size())).second) {
+      derived_.push_back(node);
+    }
+  };
+  if (from_parameters(root)) return add(root);
+  for (const Node node : graph_.below(root)) {
+    if (from_parameters(node)) continue;
+    for (const Node operand : graph_[node].operand) {
+      if (operand != no_node) add(operand);
+    }
+  }
+}
+
+/// What parameters alone determine is computed once per instance.
+void ModelCode::hoist() {
+  for (const Step& step : steps_) hoist_below(step.value);
+  for (const int i : model_.residuals) hoist_below(model_.equations[at(i)].residual);
+  for (const Relation& relation : model_.relations) {
+    hoist_below(relation.left);
+    hoist_below(relation.right);
+  }
+  for (const Event& event : events_) {
+    if (event.root != no_node) hoist_below(event.root);
+    if (event.time != no_node) hoist_below(event.time);
+  }
+}
+
+void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete) {
+  body.bind(graph_.time(), "t");
+  const int first = static_cast<int>(parameters_.size() + derived_.size());
+  for (const auto& [node, place] : place_of_derived_) body.bind(node, fmt::format("p[{}]", place));
+  std::set<Node> leaves;
+  std::vector<Node> open = roots;
+  std::set<Node> seen;
+  // Not below what is computed once per instance.
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second || place_of_derived_.contains(node)) continue;
+    if (Graph::operands(graph_[node]) == 0) leaves.insert(node);
+    for (const Node operand : graph_[node].operand) {
+      if (operand != no_node) open.push_back(operand);
+    }
+  }
+  for (const Node leaf : leaves) {
+    const NodeData data = graph_[leaf];
+    std::string source;
+    if (data.op == Op::mode) {
+      const int place = slot_of_relation_[at(data.index)];
+      body.bind(leaf, discrete == "p" ? fmt::format("p[{}] > 0.5", first + place) : fmt::format("d[{}] > 0.5", place));
+      continue;
+    }
+    if (data.op != Op::variable) continue;
+    if (const auto y = place_in_y_.find(leaf); y != place_in_y_.end()) {
+      source = fmt::format("y[{}]", y->second);
+    } else if (const auto parameter = place_of_parameter_.find(data.index); parameter != place_of_parameter_.end()) {
+      source = fmt::format("p[{}]", parameter->second);
+    } else if (const auto held = place_of_discrete_.find(data.index); held != place_of_discrete_.end()) {
+      source = discrete == "p" ? fmt::format("p[{}]", first + held->second) : fmt::format("d[{}]", held->second);
+    } else {
+      continue;
+    }
+    const std::string name = names_.of(name_of_quantity(model_.flat, leaf));
+    // What an action changes is read before.
+    body.line(fmt::format("const auto{} {} = {};", discrete == "p" ? "&" : "", name, source));
+    body.bind(leaf, name);
+  }
+}
+
+std::vector<const Step*> ModelCode::needed(const std::vector<Node>& outputs, std::vector<Node>& all) {
+  std::set<Node> wanted;
+  const auto want = [&](Node root) {
+    all.push_back(root);
+    for (const Node node : graph_.below(root)) {
+      if (graph_[node].op == Op::variable) wanted.insert(node);
+    }
+  };
+  for (const Node output : outputs) want(output);
+  std::vector<const Step*> result;
+  for (std::size_t k = steps_.size(); k-- > 0;) {
+    if (!wanted.contains(steps_[k].quantity)) continue;
+    result.push_back(&steps_[k]);
+    want(steps_[k].value);
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+std::string ModelCode::comment_of(const Step& step, const std::vector<Equation>& equations) const {
+  if (step.equation < 0) return "";
+  const Equation& equation = equations[at(step.equation)];
+  std::string text = equation.text;
+  for (int k = 0; k < equation.differentiated; ++k) text = "d/dt (" + text + ")";
+  return text;
+}
+
+void ModelCode::program(Body& body, const std::vector<Node>& outputs, const std::string& discrete) {
+  std::vector<Node> all;
+  const std::vector<const Step*> sequence = needed(outputs, all);
+  prologue(body, all, discrete);
+  for (const Node node : all) body.announce(node);
+  for (const Step* step : sequence) {
+    if (body.knows(step->value) && !graph_.is_condition(step->value)) {
+      body.bind(step->quantity, body.number(step->value));
+      continue;
+    }
+    body.let(step->quantity, name_of_quantity(model_.flat, step->quantity), step->value,
+             comment_of(*step, model_.equations));
+  }
+}
+
+std::string ModelCode::rhs() {
+  names_ = Names();
+  std::vector<Node> outputs;
+  for (const Node state : model_.states)
+    outputs.push_back(graph_.variable(graph_[state].index, graph_[state].order + 1));
+  for (const int i : model_.residuals) outputs.push_back(model_.equations[at(i)].residual);
+  Body body(graph_, names_, 4);
+  program(body, outputs, "p");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (i >= model_.states.size()) body.comment(model_.equations[at(model_.residuals[i - model_.states.size()])].text);
+    body.line(fmt::format("f[{}] = {};", i, body.number(outputs[i])));
+  }
+  return function("rhs(const auto& t, const auto& y, const auto& p, auto& f)", body.text());
+}
+
+std::vector<Node> ModelCode::observed_quantities() {
+  std::vector<Node> result;
+  for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
+    const FlatVariable& one = model_.flat.variables[i];
+    if (one.is_parameter() || one.type == Type::string) continue;
+    const int index = static_cast<int>(i);
+    if (place_in_y_.contains(graph_.variable(index))) continue;
+    result.push_back(graph_.variable(index));
+  }
+  return result;
+}
+
+std::string ModelCode::observables() {
+  const std::vector<Node> observed = observed_quantities();
+  if (observed.empty()) return "";
+  names_ = Names();
+  std::string table = "\n  static constexpr manyfold::Observable observables[] = {\n";
+  std::vector<Node> outputs;
+  for (const Node quantity : observed) {
+    const int index = graph_[quantity].index;
+    const FlatVariable& one = model_.flat.variables[at(index)];
+    table += fmt::format("      {}}},\n", described(one, one.name));
+    const int root = model_.root[at(index)];
+    Node value = !model_.flat.variables[at(root)].is_parameter() && model_.fold[at(root)] != no_node
+                     ? model_.fold[at(root)]
+                     : graph_.variable(root);
+    if (model_.sign[at(index)] < 0) value = graph_.negate(value);
+    outputs.push_back(value);
+  }
+  table += "  };\n";
+  Body body(graph_, names_, 4);
+  program(body, outputs, "p");
+  for (std::size_t i = 0; i < outputs.size(); ++i) body.line(fmt::format("o[{}] = {};", i, body.number(outputs[i])));
+  return table + function("observe(const auto& t, const auto& y, const auto&, const auto& p, auto& o)", body.text());
+}
+
+Node ModelCode::start_of(Node quantity) {
+  const NodeData data = graph_[quantity];
+  const Node start = model_.flat.variables[at(data.index)].start;
+  return data.order > 0 || start == no_node ? graph_.number(0.0) : start;
+}
+
+/// Otherwise numbers beside the variables say it all.
+bool ModelCode::needs_initial() {
+  const std::set<Node> fixed(model_.fixed.begin(), model_.fixed.end());
+  for (const Node state : model_.states) {
+    if (!fixed.contains(state)) return true;
+  }
+  return std::any_of(y_.begin(), y_.end(), [&](Node quantity) { return !graph_.is_number(start_of(quantity)); });
+}
+
+std::string ModelCode::variables() {
+  std::string text = "  static constexpr manyfold::Variable variables[] = {\n";
+  for (std::size_t i = 0; i < y_.size(); ++i) {
+    const NodeData data = graph_[y_[i]];
+    FlatVariable one = model_.flat.variables[at(data.index)];
+    one.unit = derivative_unit(one.unit, data.order);
+    text += "      " + described(one, name_of_quantity(model_.flat, y_[i]));
+    const Node start = start_of(y_[i]);
+    if (graph_.is_number(start) && graph_.value(start) != 0.0) text += ", .initial = " + literal(graph_.value(start));
+    const bool algebraic = i >= model_.states.size();
+    if (algebraic) text += ", .algebraic = true";
+    const int index = algebraic ? model_.index_of_torn[i - model_.states.size()] : model_.index_of_state[i];
+    if (index > 1) text += fmt::format(", .index = {}", index);
+    text += "},\n";
+  }
+  return text + "  };\n";
+}
+
+std::string ModelCode::parameters() {
+  if (parameters_.empty()) return "";
+  std::string text = "  static constexpr manyfold::Parameter parameters[] = {\n";
+  for (const int index : parameters_) {
+    const FlatVariable& one = model_.flat.variables[at(index)];
+    const Node value = one.binding != no_node ? one.binding : one.start;
+    text += fmt::format("      {}, .value = {}}},\n", described(one, one.name),
+                        literal(value != no_node && graph_.is_number(value) ? graph_.value(value) : 0.0));
+  }
+  return text + "  };\n";
+}
+
+std::string ModelCode::derive() {
+  if (derived_.empty()) return "";
+  names_ = Names();
+  Body body(graph_, names_, 4);
+  const auto places = std::move(place_of_derived_);
+  place_of_derived_.clear();
+  prologue(body, derived_, "p");
+  for (const Node node : derived_) body.announce(node);
+  for (const Node node : derived_) {
+    body.line(fmt::format("p[{}] = {};", places.at(node), body.number(node)));
+    body.bind(node, fmt::format("p[{}]", places.at(node)));
+  }
+  place_of_derived_ = places;
+  return fmt::format("\n  static constexpr int derived = {};{}", derived_.size(),
+                     function("derive(auto& p)", body.text()));
+}
+
+/// Newton's method for the torn unknowns of a block, from their start values; then its assignments.
+void ModelCode::initial_block(Body& body, const Block& block) {
+  const std::vector<Equation>& equations = model_.initial_equations;
+  if (!block.torn.empty()) {
+    const std::string guess = names_.of("guess");
+    std::string starts;
+    for (const Node quantity : block.torn) starts += (starts.empty() ? "" : ", ") + body.number(start_of(quantity));
+    body.line(fmt::format("double {}[] = {{{}}};", guess, starts));
+    Body inner = body.inner(2);
+    for (std::size_t k = 0; k < block.torn.size(); ++k) inner.bind(block.torn[k], fmt::format("z[{}]", k));
+    for (const Step& step : block.steps) {
+      inner.let(step.quantity, name_of_quantity(model_.flat, step.quantity), step.value, comment_of(step, equations));
+    }
+    for (std::size_t k = 0; k < block.residuals.size(); ++k) {
+      const Equation& equation = equations[at(block.residuals[k])];
+      inner.comment(equation.text);
+      inner.line(fmt::format("r[{}] = {};", k, inner.number(equation.residual)));
+    }
+    body.line(fmt::format("manyfold::solve_block({}, [&](const auto& z, auto& r) {{", guess));
+    body.take(inner);
+    body.line("});");
+    for (std::size_t k = 0; k < block.torn.size(); ++k) {
+      const std::string name = names_.of(name_of_quantity(model_.flat, block.torn[k]));
+      body.line(fmt::format("const auto& {} = {}[{}];", name, guess, k));
+      body.bind(block.torn[k], name);
+    }
+  }
+  for (const Step& step : block.steps) {
+    body.let(step.quantity, name_of_quantity(model_.flat, step.quantity), step.value, comment_of(step, equations));
+  }
+}
+
+std::string ModelCode::initial() {
+  if (!needs_initial()) return "";
+  names_ = Names();
+  // What the values of y need.
+  std::set<Node> wanted(y_.begin(), y_.end());
+  std::vector<const Block*> sequence;
+  std::vector<Node> all;
+  const auto want = [&](Node root) {
+    all.push_back(root);
+    for (const Node node : graph_.below(root)) {
+      if (graph_[node].op == Op::variable) wanted.insert(node);
+    }
+  };
+  for (std::size_t b = model_.initial_blocks.size(); b-- > 0;) {
+    const Block& block = model_.initial_blocks[b];
+    if (std::none_of(block.quantities.begin(), block.quantities.end(), [&](Node q) { return wanted.contains(q); })) {
+      continue;
+    }
+    sequence.push_back(&block);
+    for (const Step& step : block.steps) want(step.value);
+    for (const int i : block.residuals) want(model_.initial_equations[at(i)].residual);
+    for (const Node quantity : block.torn) want(start_of(quantity));
+  }
+  std::vector<Node> leaves = all;
+  for (const Node state : model_.fixed) want(start_of(state));
+  std::vector<Node> of_parameters;
+  for (const Node root : all) {
+    for (const Node node : graph_.below(root)) {
+      const NodeData& data = graph_[node];
+      if (data.op == Op::variable && place_of_parameter_.contains(data.index)) of_parameters.push_back(node);
+    }
+  }
+  Body body(graph_, names_, 4);
+  const auto places = std::move(place_of_derived_);
+  place_of_derived_.clear();
+  prologue(body, of_parameters, "p");
+  place_of_derived_ = places;
+  body.bind(graph_.time(),
+            literal(model_.flat.experiment.contains("StartTime") ? model_.flat.experiment.at("StartTime") : 0.0));
+  for (const Node node : all) body.announce(node);
+  for (const Node state : model_.fixed) {
+    body.let(state, name_of_quantity(model_.flat, state), start_of(state), "");
+  }
+  std::reverse(sequence.begin(), sequence.end());
+  for (const Block* block : sequence) initial_block(body, *block);
+  for (std::size_t i = 0; i < y_.size(); ++i) {
+    body.line(fmt::format("y[{}] = {};", i, body.number(body.knows(y_[i]) ? y_[i] : start_of(y_[i]))));
+  }
+  return function("initial(const auto& p, auto& y)", body.text());
+}
+
+std::string ModelCode::text() {
+  const FlatModel& flat = model_.flat;
+  const auto experiment = [&](const char* setting, double otherwise) {
+    const auto found = flat.experiment.find(setting);
+    return found == flat.experiment.end() ? otherwise : found->second;
+  };
+  const std::string type = Names().of("Model_" + flat.name);
+  const double begin = experiment("StartTime", 0.0);
+  std::string result = "#pragma once\n";
+  result += fmt::format("// Written by manyfold from {}: {} equations, of which {} are left for the integrator.\n",
+                        file_, model_.original_equations, y_.size());
+  result += "#include <manyfold/block_solver.hpp>\n#include <manyfold/model.hpp>\n\n";
+  result += fmt::format("struct {} {{\n  static constexpr const char* name = {};\n", type, quoted(flat.name));
+  if (!flat.description.empty()) {
+    result += fmt::format("  static constexpr const char* description = {};\n", quoted(flat.description));
+  }
+  result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
+                        literal(experiment("StopTime", begin + 1.0)));
+  result += variables() + parameters() + events() + discrete_numbers() + derive() + initial() + initial_discrete() +
+            rhs() + root() + event_times() + action() + observables();
+  result += fmt::format("}};\nMANYFOLD_MODEL({});\n", type);
+  return result;
+}
+
+}  // namespace manyfold::modelica

@@ -1,0 +1,112 @@
+#pragma once
+// The reduced model as C++: one struct, as users write them.
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/modelica/code_text.hpp"
+#include "host/modelica/reduced.hpp"
+
+namespace manyfold::modelica {
+
+/// A text as a C++ literal.
+std::string quoted(const std::string& text);
+/// {.name = "...", .unit = ..., without the closing brace.
+std::string described(const FlatVariable& variable, const std::string& name);
+/// A function of the struct.
+std::string function(const std::string& signature, const std::string& body);
+
+class ModelCode {
+ public:
+  /// `file`: where the model comes from, for the first line. The graph gets further nodes.
+  ModelCode(ReducedModel& model, std::string file);
+
+  /// The text of the header.
+  std::string text();
+
+ private:
+  /// An event of the integrator.
+  struct Event {
+    std::string name;
+    std::string description;
+    Node root = no_node;  ///< crosses zero; no_node: scheduled
+    Node time = no_node;  ///< of a scheduled event
+    int direction = 0;
+    bool terminal = false;
+  };
+
+  // model_code.cpp
+  void number_quantities();
+  void hoist();
+  void hoist_below(Node root);
+  bool from_parameters(Node node);
+  std::string declarations();
+  std::string variables();
+  std::string parameters();
+  std::string derive();
+  std::string initial();
+  std::string rhs();
+  std::string observables();
+  void initial_block(Body& body, const Block& block);
+  Node start_of(Node quantity);
+  bool needs_initial();
+  std::vector<Node> observed_quantities();
+
+  /// Names for the leaves below the roots: y[i], p[i], and `t`.
+  void prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete);
+  /// What `outputs` need of the assignments, and leaves of all that.
+  std::vector<const Step*> needed(const std::vector<Node>& outputs, std::vector<Node>& all);
+  void program(Body& body, const std::vector<Node>& outputs, const std::string& discrete);
+  std::string comment_of(const Step& step, const std::vector<Equation>& equations) const;
+  const std::vector<Step>& steps() const { return steps_; }
+
+  // model_events.cpp
+  void find_stored_relations();
+  void find_events();
+  bool scheduled_at(const Relation& relation, Node& time, bool& rises);
+  Node distance(Node condition);
+  void add_event(Event event);
+  std::string text_of(Node node);
+  std::string events();
+  std::string root();
+  std::string event_times();
+  std::string discrete_numbers();
+
+  // model_update.cpp
+  std::string initial_discrete();
+  std::string action();
+  /// What happens at an event, or at the start, until nothing changes any more.
+  void update(Body& body, bool initial);
+  void conditions_before(Body& body);
+  void relations_now(Body& pass, bool initial);
+  void condition_now(Body& pass, int k, bool initial);
+  void discrete_now(Body& pass, bool initial);
+  void reinitialise(Body& pass);
+  std::vector<int> discrete_order();
+  std::vector<Node> roots_of_update(bool initial);
+  bool depends_on_start(Node condition);
+
+  ReducedModel& model_;
+  Graph& graph_;
+  std::string file_;
+  Names names_;
+  std::vector<Step> steps_;  ///< of all blocks
+  std::vector<Node> y_;      ///< states, then torn
+  std::unordered_map<Node, int> place_in_y_;
+  std::vector<int> parameters_;  ///< variables
+  std::unordered_map<int, int> place_of_parameter_;
+  std::vector<Node> derived_;
+  std::unordered_map<Node, int> place_of_derived_;
+  std::unordered_map<Node, bool> from_parameters_;
+  std::unordered_map<int, int> place_of_discrete_;
+  std::vector<int> clocks_;  ///< places of the counts of clocks among the discrete numbers
+  std::vector<Event> events_;
+  std::vector<int> slot_of_relation_;  ///< among the discrete numbers; -1: not kept
+  std::vector<int> event_of_relation_;
+  std::vector<int> event_of_clock_;
+  int discrete_count_ = 0;
+};
+
+}  // namespace manyfold::modelica

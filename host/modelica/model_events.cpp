@@ -1,0 +1,241 @@
+// Events of the model: where relations change, and at the times of clocks.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "host/modelica/model_code.hpp"
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+constexpr std::size_t longest_name = 80;
+
+}  // namespace
+
+/// A relation that only makes conditions of when clauses true needs no memory: its event tells. All others are kept
+/// between events.
+void ModelCode::find_stored_relations() {
+  const FlatModel& flat = model_.flat;
+  std::set<int> stored;
+  const auto store_below = [&](Node root) {
+    if (root == no_node) return;
+    for (const Node node : graph_.below(root)) {
+      if (graph_[node].op == Op::mode) stored.insert(graph_[node].index);
+    }
+  };
+  for (const Equation& equation : model_.equations) store_below(equation.residual);
+  for (const Step& step : steps_) store_below(step.value);
+  for (const FlatEquation& equation : flat.discrete_equations) store_below(equation.right);
+  for (const FlatAction& action : flat.actions) {
+    store_below(action.guard);
+    store_below(action.value);
+  }
+  const auto walk = [&](const auto& self, Node condition) -> void {
+    const NodeData& data = graph_[condition];
+    if (data.op == Op::conjunction || data.op == Op::disjunction) {
+      self(self, data.operand[0]);
+      self(self, data.operand[1]);
+    } else if (data.op != Op::mode) {
+      store_below(condition);
+    }
+  };
+  for (const Node condition : flat.conditions) walk(walk, condition);
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    slot_of_relation_.push_back(stored.contains(static_cast<int>(k)) ? discrete_count_++ : -1);
+  }
+}
+
+/// Is it a comparison of time with what is constant between events? `rises`: it becomes true then.
+bool ModelCode::scheduled_at(const Relation& relation, Node& time, bool& rises) {
+  const Node difference = graph_.subtract(relation.right, relation.left);
+  for (const Node node : graph_.below(difference)) {
+    const NodeData& data = graph_[node];
+    if (data.op == Op::mode || data.op == Op::pre) return false;
+    const bool held = place_of_parameter_.contains(data.index) || place_of_discrete_.contains(data.index);
+    if (data.op == Op::variable && !held) return false;
+  }
+  const Node slope = graph_.partial(difference, graph_.time());
+  if (!graph_.is_number(slope) || graph_.value(slope) == 0.0) return false;
+  std::unordered_map<Node, Node> done;
+  const Node rest = graph_.replace(
+      difference, [&](Node node) { return node == graph_.time() ? graph_.number(0.0) : no_node; }, done);
+  time = graph_.negate(graph_.divide(rest, slope));
+  rises = graph_.value(slope) > 0.0;
+  return true;
+}
+
+/// Positive where the condition holds.
+Node ModelCode::distance(Node condition) {
+  const NodeData data = graph_[condition];
+  switch (data.op) {
+    case Op::conjunction:
+      return graph_.call(Function::min, distance(data.operand[0]), distance(data.operand[1]));
+    case Op::disjunction:
+      return graph_.call(Function::max, distance(data.operand[0]), distance(data.operand[1]));
+    case Op::negation:
+      return graph_.negate(distance(data.operand[0]));
+    case Op::mode: {
+      const Relation& relation = model_.relations[at(data.index)];
+      return graph_.subtract(relation.right, relation.left);
+    }
+    case Op::less:
+    case Op::less_equal:
+      return graph_.subtract(data.operand[1], data.operand[0]);
+    default:
+      return graph_.choice(condition, graph_.number(1.0), graph_.number(-1.0));
+  }
+}
+
+std::string ModelCode::text_of(Node node) {
+  Names names;
+  Body body(graph_, names, 0);
+  for (const Node leaf : graph_.below(node)) {
+    const NodeData& data = graph_[leaf];
+    if (data.op == Op::variable) body.bind(leaf, name_of_quantity(model_.flat, leaf));
+    if (data.op == Op::time) body.bind(leaf, "time");
+    if (data.op == Op::pre) body.bind(leaf, fmt::format("pre({})", model_.flat.variables[at(data.index)].name));
+    if (data.op == Op::mode) body.bind(leaf, fmt::format("relation {}", data.index + 1));
+  }
+  return body.number(node);
+}
+
+void ModelCode::add_event(Event event) {
+  std::string name;
+  for (const char letter : event.name)
+    name += static_cast<unsigned char>(letter) < 0x20 || letter == '/' ? '|' : letter;
+  if (name.size() > longest_name) name = name.substr(0, longest_name) + " ...";
+  const auto taken = [&](const std::string& candidate) {
+    return std::any_of(events_.begin(), events_.end(), [&](const Event& other) { return other.name == candidate; });
+  };
+  event.name = name;
+  for (int k = 2; taken(event.name); ++k) event.name = fmt::format("{} ({})", name, k);
+  events_.push_back(event);
+}
+
+void ModelCode::find_events() {
+  const FlatModel& flat = model_.flat;
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    const Relation& relation = model_.relations[k];
+    Event event;
+    event.name =
+        fmt::format("{} {} {}", text_of(relation.left), relation.op == Op::less ? "<" : "<=", text_of(relation.right));
+    bool rises = true;
+    if (!scheduled_at(relation, event.time, rises)) {
+      event.root = graph_.subtract(relation.right, relation.left);
+      if (slot_of_relation_[k] < 0) event.direction = 1;
+    }
+    event_of_relation_.push_back(static_cast<int>(events_.size()));
+    add_event(event);
+  }
+  for (std::size_t k = 0; k < flat.clocks.size(); ++k) {
+    Event event;
+    event.name = fmt::format("sample({}, {})", text_of(flat.clocks[k].start), text_of(flat.clocks[k].interval));
+    event_of_clock_.push_back(static_cast<int>(events_.size()));
+    event.time = flat.clocks[k].start;  // and so on, by the count of the clock
+    add_event(event);
+  }
+  for (const FlatAction& action : flat.actions) {
+    if (action.kind != FlatAction::Kind::terminate) continue;
+    // The guard is the edge of a condition: the event comes where that becomes true.
+    std::unordered_map<Node, Node> done;
+    const Node condition = graph_.replace(
+        action.guard,
+        [&](Node node) { return graph_[node].op == Op::edge ? flat.conditions[at(graph_[node].index)] : no_node; },
+        done);
+    Event event;
+    event.name = action.message;
+    event.root = distance(condition);
+    event.direction = 1;
+    event.terminal = true;
+    add_event(event);
+  }
+  for (const FlatAssertion& assertion : flat.assertions) {
+    if (graph_.is_number(assertion.condition) || from_parameters(assertion.condition)) continue;
+    Event event;
+    event.name = fmt::format("assert: {}", assertion.message);
+    event.root = distance(assertion.condition);
+    event.direction = -1;
+    event.terminal = true;
+    add_event(event);
+  }
+}
+
+std::string ModelCode::events() {
+  if (events_.empty()) return "";
+  std::string text = "  static constexpr manyfold::Event events[] = {\n";
+  for (const Event& event : events_) {
+    text += fmt::format("      {{.name = {}", quoted(event.name));
+    if (event.direction != 0) text += fmt::format(", .direction = {}", event.direction);
+    if (event.terminal) text += ", .terminal = true";
+    if (event.time != no_node) text += ", .scheduled = 1";
+    text += "},\n";
+  }
+  return text + "  };\n";
+}
+
+std::string ModelCode::root() {
+  std::vector<Node> outputs;
+  for (const Event& event : events_) {
+    if (event.root != no_node) outputs.push_back(event.root);
+  }
+  if (outputs.empty()) return "";
+  names_ = Names();
+  Body body(graph_, names_, 4);
+  program(body, outputs, "p");
+  for (std::size_t k = 0; k < events_.size(); ++k) {
+    if (events_[k].root != no_node) body.line(fmt::format("g[{}] = {};", k, body.number(events_[k].root)));
+  }
+  return function("root(const auto& t, const auto& y, const auto&, const auto& p, auto& g)", body.text());
+}
+
+std::string ModelCode::event_times() {
+  names_ = Names();
+  Body body(graph_, names_, 4);
+  std::vector<Node> outputs;
+  for (const Event& event : events_) {
+    if (event.time != no_node) outputs.push_back(event.time);
+  }
+  if (outputs.empty()) return "";
+  for (const FlatClock& clock : model_.flat.clocks) outputs.push_back(clock.interval);
+  prologue(body, outputs, "p");
+  int slot = 0;
+  for (std::size_t k = 0; k < events_.size(); ++k) {
+    if (events_[k].time == no_node) continue;
+    const auto clock = std::find(event_of_clock_.begin(), event_of_clock_.end(), static_cast<int>(k));
+    std::string time = body.number(events_[k].time);
+    if (clock != event_of_clock_.end()) {
+      const auto number = static_cast<std::size_t>(clock - event_of_clock_.begin());
+      const std::size_t place = parameters_.size() + derived_.size() + at(clocks_[number]);
+      time = fmt::format("({}) + p[{}] * ({})", time, place, body.number(model_.flat.clocks[number].interval));
+    }
+    body.line(fmt::format("times[{}] = {};", slot++, time));
+  }
+  return function("event_times(const auto& p, auto& times)", body.text());
+}
+
+std::string ModelCode::discrete_numbers() {
+  if (discrete_count_ == 0) return "";
+  std::string text = "  static constexpr manyfold::Discrete discrete[] = {\n";
+  for (const int index : model_.discrete) {
+    const FlatVariable& one = model_.flat.variables[at(index)];
+    text += fmt::format("      {}}},\n", described(one, one.name));
+  }
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    if (slot_of_relation_[k] < 0) continue;
+    const std::string& name = events_[at(event_of_relation_[k])].name;
+    text += fmt::format("      {{.name = {}}},\n", quoted("holds: " + name));
+  }
+  for (const int event : event_of_clock_) {
+    text += fmt::format("      {{.name = {}}},\n", quoted("count of " + events_[at(event)].name));
+  }
+  return text + "  };\n";
+}
+
+}  // namespace manyfold::modelica

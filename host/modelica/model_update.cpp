@@ -1,0 +1,266 @@
+// What happens at an event: relations, conditions of when clauses and discrete variables are evaluated in turn, until
+// nothing changes any more (Modelica's event iteration). Lanes may differ, so that all take the same number of passes.
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "host/modelica/model_code.hpp"
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+constexpr int most_passes = 8;
+
+}  // namespace
+
+bool ModelCode::depends_on_start(Node condition) {
+  for (const Node node : graph_.below(condition)) {
+    if (graph_[node].op == Op::initial || graph_[node].op == Op::sample) return true;
+  }
+  return false;
+}
+
+/// Conditions of when clauses (number k as -1 - k) and equations of discrete variables, each after those that it uses.
+std::vector<int> ModelCode::discrete_order() {
+  const std::vector<FlatEquation>& equations = model_.flat.discrete_equations;
+  std::map<int, int> equation_of;
+  for (std::size_t i = 0; i < equations.size(); ++i) equation_of[graph_[equations[i].left].index] = static_cast<int>(i);
+  std::vector<int> result;
+  std::set<int> seen;
+  const std::function<void(int)> visit = [&](int item) {
+    if (!seen.insert(item).second) return;
+    const Node root = item < 0 ? model_.flat.conditions[at(-1 - item)] : equations[at(item)].right;
+    for (const Node node : graph_.below(root)) {
+      const NodeData data = graph_[node];
+      if (data.op == Op::edge) visit(-1 - data.index);
+      if (data.op != Op::variable) continue;
+      if (const auto found = equation_of.find(data.index); found != equation_of.end()) visit(found->second);
+    }
+    result.push_back(item);
+  };
+  for (std::size_t i = 0; i < equations.size(); ++i) visit(static_cast<int>(i));
+  for (std::size_t k = 0; k < model_.flat.conditions.size(); ++k) visit(-1 - static_cast<int>(k));
+  return result;
+}
+
+/// What is evaluated in a pass of the update.
+std::vector<Node> ModelCode::roots_of_update(bool initial) {
+  std::vector<Node> roots;
+  for (const Relation& relation : model_.relations) {
+    roots.push_back(relation.left);
+    roots.push_back(relation.right);
+  }
+  roots.insert(roots.end(), model_.flat.conditions.begin(), model_.flat.conditions.end());
+  for (const FlatEquation& equation : model_.flat.discrete_equations) {
+    roots.push_back(equation.left);
+    roots.push_back(equation.right);
+  }
+  for (const FlatAction& action : model_.flat.actions) {
+    if (initial || action.kind != FlatAction::Kind::reinit) continue;
+    roots.push_back(action.guard);
+    roots.push_back(action.value);
+    roots.push_back(graph_.variable(action.variable));
+  }
+  // What is asked for as it was before needs what it is now.
+  const std::vector<Node> direct = roots;
+  for (const Node node : graph_.below(std::span<const Node>(direct))) {
+    if (graph_[node].op == Op::pre) roots.push_back(graph_.variable(graph_[node].index));
+  }
+  return roots;
+}
+
+/// Which conditions held before the event.
+void ModelCode::conditions_before(Body& body) {
+  const std::vector<Node>& conditions = model_.flat.conditions;
+  if (conditions.empty()) return;
+  std::vector<Node> outputs;
+  for (const Relation& relation : model_.relations) {
+    outputs.push_back(relation.left);
+    outputs.push_back(relation.right);
+  }
+  outputs.insert(outputs.end(), conditions.begin(), conditions.end());
+  Body before = body.inner(2);
+  program(before, outputs, "d");
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    if (slot_of_relation_[k] >= 0) continue;
+    const Relation& relation = model_.relations[k];
+    const std::string held = before.let_mask("held", graph_.relation(relation.op, relation.left, relation.right, true));
+    before.bind(graph_.mode(static_cast<int>(k)), fmt::format("{} & !(fires[{}] > 0.5)", held, event_of_relation_[k]));
+  }
+  for (std::size_t k = 0; k < model_.flat.clocks.size(); ++k) {
+    before.bind(graph_.event(Op::sample, static_cast<int>(k)), "never > 0.5");
+  }
+  before.bind(graph_.event(Op::initial), "never > 0.5");
+  for (const Node node : graph_.below(std::span<const Node>(conditions))) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::pre) before.bind(node, before.number(graph_.variable(data.index)));
+  }
+  for (std::size_t k = 0; k < conditions.size(); ++k) {
+    before.line(fmt::format("was[{}] = select({}, 1.0, 0.0);", k, before.mask(conditions[k])));
+  }
+  body.line("{");
+  body.take(before);
+  body.line("}");
+}
+
+/// Relations as they are now; the one whose event this is has just changed.
+void ModelCode::relations_now(Body& pass, bool initial) {
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    const Relation& relation = model_.relations[k];
+    Node time = no_node;
+    bool rises = true;
+    Node value = graph_.relation(relation.op, relation.left, relation.right, true);
+    const bool scheduled = scheduled_at(relation, time, rises);
+    // At its time a scheduled relation has changed, be it strict or not.
+    if (scheduled) {
+      value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
+                    : graph_.relation(Op::less, graph_.time(), time, true);
+    }
+    std::string text = pass.let_mask("holds", value);
+    if (!initial && (scheduled || slot_of_relation_[k] < 0)) {
+      const std::string fires = fmt::format("(first * fires[{}] > 0.5)", event_of_relation_[k]);
+      text = scheduled && !rises ? fmt::format("{} & !{}", text, fires) : fmt::format("{} | {}", text, fires);
+      const std::string name = names_.of("now");
+      pass.line(fmt::format("const auto {} = {};", name, text));
+      text = name;
+    }
+    pass.bind(graph_.mode(static_cast<int>(k)), text);
+  }
+}
+
+void ModelCode::condition_now(Body& pass, int k, bool initial) {
+  const Node condition = model_.flat.conditions[at(k)];
+  const Node edge = graph_.event(Op::edge, k);
+  if (initial && !depends_on_start(condition)) return pass.bind(edge, "never > 0.5");
+  const std::string name = pass.let_mask("condition", condition);
+  const std::string becomes = names_.of("becomes");
+  pass.line(fmt::format("const auto {} = ({}) & !(was[{}] > 0.5);", becomes, name, k));
+  pass.line(fmt::format("was[{}] = select({}, 1.0, 0.0);", k, name));
+  pass.bind(edge, becomes);
+}
+
+void ModelCode::discrete_now(Body& pass, bool initial) {
+  for (const int item : discrete_order()) {
+    if (item < 0) {
+      condition_now(pass, -1 - item, initial);
+      continue;
+    }
+    const FlatEquation& equation = model_.flat.discrete_equations[at(item)];
+    const int index = graph_[equation.left].index;
+    const std::string& name = model_.flat.variables[at(index)].name;
+    pass.let(equation.left, fmt::format("new_{}", name), equation.right, equation.text);
+    pass.line(fmt::format("d[{}] = {};", place_of_discrete_.at(index), pass.number(equation.left)));
+  }
+}
+
+void ModelCode::reinitialise(Body& pass) {
+  std::vector<std::string> changes;
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::reinit) continue;
+    const auto place = place_in_y_.find(graph_.variable(action.variable));
+    if (place == place_in_y_.end()) continue;
+    const std::string guard = pass.mask(action.guard);
+    const std::string value = pass.number(action.value);
+    changes.push_back(fmt::format("y[{0}] = select({1}, {2}, y[{0}]);", place->second, guard, value));
+  }
+  for (const std::string& change : changes) pass.line(change);
+}
+
+void ModelCode::update(Body& body, bool initial) {
+  const std::size_t conditions = model_.flat.conditions.size();
+  if (conditions > 0) body.line(fmt::format("Number was[{}];", conditions));
+  body.line("const Number never = 0.0;");
+  if (!initial) {
+    body.line(fmt::format("Number fires[{}];", events_.size()));
+    body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = event == k ? 1.0 : 0.0;", events_.size()));
+    conditions_before(body);
+  } else {
+    for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
+  }
+  const int passes = std::clamp(1 + discrete_count_ + static_cast<int>(conditions), 2, most_passes);
+  body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", passes));
+  Body pass = body.inner(2);
+  pass.line("const Number first = pass == 0 ? 1.0 : 0.0;");
+  if (initial) {
+    pass.bind(graph_.event(Op::initial), "first > 0.5");
+  } else {
+    pass.bind(graph_.event(Op::initial), "never > 0.5");
+  }
+  program(pass, roots_of_update(initial), "d");
+  // From here on relations and discrete variables have their new values.
+  Body now = pass.afresh();
+  for (const Node node : graph_.below(std::span<const Node>(roots_of_update(initial)))) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::pre) now.bind(node, pass.number(graph_.variable(data.index)));
+  }
+  for (std::size_t k = 0; k < model_.flat.clocks.size(); ++k) {
+    std::string ticks = fmt::format("first * fires[{}] > 0.5", event_of_clock_[k]);
+    if (initial) ticks = fmt::format("first * (1.0 - d[{}]) < -0.5", clocks_[k]);
+    now.bind(graph_.event(Op::sample, static_cast<int>(k)), ticks);
+  }
+  relations_now(now, initial);
+  discrete_now(now, initial);
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    if (slot_of_relation_[k] < 0) continue;
+    now.line(
+        fmt::format("d[{}] = select({}, 1.0, 0.0);", slot_of_relation_[k], now.mask(graph_.mode(static_cast<int>(k)))));
+  }
+  if (!initial) {
+    for (std::size_t k = 0; k < clocks_.size(); ++k) {
+      now.line(fmt::format("d[{0}] = d[{0}] + first * fires[{1}];", clocks_[k], event_of_clock_[k]));
+    }
+    reinitialise(now);
+  }
+  body.take(pass);
+  body.take(now);
+  body.line("}");
+}
+
+std::string ModelCode::action() {
+  const bool changes = discrete_count_ > 0 || !model_.flat.actions.empty();
+  if (events_.empty() || !changes) return "";
+  names_ = Names();
+  Body body(graph_, names_, 4);
+  body.line("using Number = manyfold::NumberOf<decltype(y)>;");
+  update(body, false);
+  return function("action(auto event, const auto& t, auto& y, const auto&, const auto& p, auto& d)", body.text());
+}
+
+std::string ModelCode::initial_discrete() {
+  if (discrete_count_ == 0) return "";
+  names_ = Names();
+  Body body(graph_, names_, 4);
+  body.line("using Number = manyfold::NumberOf<decltype(d)>;");
+  const auto start_time = model_.flat.experiment.find("StartTime");
+  body.line(fmt::format("const Number t = {};",
+                        literal(start_time == model_.flat.experiment.end() ? 0.0 : start_time->second)));
+  std::vector<Node> starts;
+  for (const int index : model_.discrete) starts.push_back(start_of(graph_.variable(index)));
+  for (const FlatClock& clock : model_.flat.clocks) starts.push_back(clock.start);
+  Body begin = body.inner(2);
+  prologue(begin, starts, "d");
+  for (const int index : model_.discrete) {
+    begin.line(
+        fmt::format("d[{}] = {};", place_of_discrete_.at(index), begin.number(start_of(graph_.variable(index)))));
+  }
+  for (std::size_t k = 0; k < clocks_.size(); ++k) {
+    // 2: it strikes at the start, which counts as 1 from then on.
+    begin.line(fmt::format("d[{}] = select({} < t, 1.0, select({} == t, 2.0, 0.0));", clocks_[k],
+                           begin.number(model_.flat.clocks[k].start), begin.number(model_.flat.clocks[k].start)));
+  }
+  body.line("{");
+  body.take(begin);
+  body.line("}");
+  update(body, true);
+  for (const int place : clocks_) body.line(fmt::format("d[{0}] = select(d[{0}] > 0.5, 1.0, 0.0);", place));
+  return function("initial_discrete(const auto& y, const auto& p, auto& d)", body.text());
+}
+
+}  // namespace manyfold::modelica

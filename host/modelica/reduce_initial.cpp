@@ -1,0 +1,142 @@
+// The initial system: the equations with their derivatives, initial equations, and start values where these leave a
+// choice.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+/// As it is at the start: relations as they stand there, what changes at events with its start value.
+Node Reducer::at_start(Node root) {
+  std::unordered_map<Node, Node> done;
+  return graph_.replace(
+      root,
+      [&](Node node) -> Node {
+        const NodeData data = graph_[node];
+        if (data.op == Op::mode) {
+          const Relation relation = model_.relations[at(data.index)];
+          return graph_.relation(relation.op, at_start(relation.left), at_start(relation.right), true);
+        }
+        if (data.op == Op::initial) return graph_.number(1.0);
+        if (data.op == Op::sample || data.op == Op::edge) return graph_.number(0.0);
+        const bool held = (data.op == Op::variable && discrete_.contains(data.index)) || data.op == Op::pre;
+        if (!held) return no_node;
+        if (!discrete_.contains(data.index)) return graph_.variable(data.index);
+        return variable(data.index).start != no_node ? variable(data.index).start : graph_.number(0.0);
+      },
+      done);
+}
+
+void Reducer::gather_initial_equations() {
+  for (Equation& equation : model_.initial_equations) {
+    equation.residual = at_start(equation.residual);
+    if (equation.left != no_node) equation.left = at_start(equation.left);
+    if (equation.right != no_node) equation.right = at_start(equation.right);
+  }
+  std::set<Node> states(model_.states.begin(), model_.states.end());
+  for (const FlatEquation& equation : model_.flat.initial_equations) {
+    // Of what changes at events: its start value.
+    const NodeData left = graph_[equation.left];
+    if ((left.op == Op::variable || left.op == Op::pre) && discrete_.contains(left.index)) {
+      variable(left.index).start = at_start(equation.right);
+      continue;
+    }
+    Equation one;
+    one.left = at_start(equation.left);
+    one.right = at_start(equation.right);
+    one.residual = graph_.subtract(one.left, one.right);
+    one.place = equation.place;
+    one.text = "initial: " + equation.text;
+    if (graph_.is_number(one.residual, 0.0)) continue;
+    model_.initial_equations.push_back(one);
+  }
+  for (const int index : unknowns_) {
+    const FlatVariable& one = variable(index);
+    const Node quantity = graph_.variable(index);
+    if (!one.fixed || states.contains(quantity) || one.type != Type::real) continue;
+    Equation start;
+    start.left = quantity;
+    start.right = one.start != no_node ? one.start : graph_.number(0.0);
+    start.residual = graph_.subtract(start.left, start.right);
+    start.place = one.place;
+    start.text = fmt::format("start of {}", one.name);
+    model_.initial_equations.push_back(start);
+  }
+}
+
+void Reducer::order_start() {
+  gather_initial_equations();
+  const std::set<Node> states(model_.states.begin(), model_.states.end());
+  std::vector<Node> unknowns;
+  std::set<Node> seen;
+  for (const Equation& equation : model_.initial_equations) {
+    for (const Node node : graph_.below(equation.residual)) {
+      const NodeData data = graph_[node];
+      if (data.op != Op::variable || states.contains(node)) continue;
+      const FlatVariable& one = variable(data.index);
+      const bool free_parameter = one.is_parameter() && one.fixed_given && !one.fixed;
+      if ((is_unknown(data.index) || free_parameter) && seen.insert(node).second) unknowns.push_back(node);
+    }
+  }
+  const std::size_t before_states = unknowns.size();
+  for (const Node state : model_.states) unknowns.push_back(state);
+  // The last to be determined are those whose start is fixed, then those that have one.
+  const auto weight = [&](Node state) {
+    const FlatVariable& one = variable(graph_[state].index);
+    if (graph_[state].order > 0) return 0;
+    return (one.fixed ? 100 : 0) + (one.start != no_node ? 10 : 0) + static_cast<int>(one.select);
+  };
+  std::stable_sort(unknowns.begin() + static_cast<std::ptrdiff_t>(before_states), unknowns.end(),
+                   [&](Node a, Node b) { return weight(a) < weight(b); });
+  std::vector<int> preference(unknowns.size());
+  std::iota(preference.begin(), preference.end(), 0);
+  const Incidence incidence = incidence_of(model_.initial_equations, unknowns);
+  const Matching matching = match(incidence, static_cast<int>(unknowns.size()), preference);
+  for (std::size_t k = 0; k < before_states; ++k) {
+    if (matching.equation_of[k] >= 0) continue;
+    diagnostics_.error(variable(graph_[unknowns[k]].index).place,
+                       fmt::format("the initial system does not determine {}", quantity_name(unknowns[k])));
+  }
+  for (std::size_t i = 0; i < model_.initial_equations.size(); ++i) {
+    if (matching.unknown_of[i] >= 0) continue;
+    diagnostics_.error(model_.initial_equations[i].place,
+                       fmt::format("one initial equation too many: {}", model_.initial_equations[i].text));
+  }
+  if (diagnostics_.failed()) return;
+  std::vector<Node> determined;
+  std::vector<std::string> assumed;
+  for (std::size_t k = 0; k < unknowns.size(); ++k) {
+    if (matching.equation_of[k] >= 0) {
+      determined.push_back(unknowns[k]);
+      if (k >= before_states && variable(graph_[unknowns[k]].index).fixed && graph_[unknowns[k]].order == 0) {
+        diagnostics_.warn(variable(graph_[unknowns[k]].index).place,
+                          fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
+                                      "search begins",
+                                      quantity_name(unknowns[k])));
+      }
+    } else {
+      model_.fixed.push_back(unknowns[k]);
+      if (!variable(graph_[unknowns[k]].index).fixed) assumed.push_back(quantity_name(unknowns[k]));
+    }
+  }
+  if (!assumed.empty())
+    model_.notes.push_back(fmt::format("start values taken as fixed: {}", fmt::join(assumed, ", ")));
+  std::vector<Node> torn;
+  std::vector<int> residuals;
+  preference.resize(determined.size());
+  std::iota(preference.begin(), preference.end(), 0);
+  order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
+}
+
+}  // namespace manyfold::modelica

@@ -1,0 +1,280 @@
+// In which order equations are solved, and for what: blocks, tearing, closed forms of small linear blocks.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Larger linear blocks have more operations in closed form than in Newton's method.
+constexpr std::size_t largest_closed_form = 4;
+
+}  // namespace
+
+std::vector<Node> Reducer::quantities_in(Node root) {
+  std::vector<Node> result;
+  for (const Node node : graph_.below(root)) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::variable && is_unknown(data.index)) result.push_back(node);
+  }
+  return result;
+}
+
+bool Reducer::contains(Node root, Node quantity) {
+  const std::vector<Node> all = graph_.below(root);
+  return std::binary_search(all.begin(), all.end(), quantity);
+}
+
+Incidence Reducer::incidence_of(const std::vector<Equation>& equations, const std::vector<Node>& unknowns) {
+  std::unordered_map<Node, int> number;
+  for (std::size_t k = 0; k < unknowns.size(); ++k) number[unknowns[k]] = static_cast<int>(k);
+  Incidence result(equations.size());
+  for (std::size_t i = 0; i < equations.size(); ++i) {
+    for (const Node node : graph_.below(equations[i].residual)) {
+      if (const auto found = number.find(node); found != number.end()) result[i].push_back(found->second);
+    }
+  }
+  return result;
+}
+
+/// Does it follow from parameters alone, and what is it with their defaults?
+bool Reducer::known_from_parameters(Node root, double& value) {
+  bool known = true;
+  value = graph_.evaluate(root, [&](Node leaf) {
+    const NodeData data = graph_[leaf];
+    if (data.op != Op::variable || !variable(data.index).is_parameter()) {
+      known = false;
+      return 0.0;
+    }
+    return default_value(leaf);
+  });
+  return known;
+}
+
+/// Of a parameter that is free.
+double Reducer::default_value(Node leaf) {
+  const FlatVariable& one = variable(graph_[leaf].index);
+  if (one.binding != no_node && graph_.is_number(one.binding)) return graph_.value(one.binding);
+  if (one.start != no_node && graph_.is_number(one.start)) return graph_.value(one.start);
+  return 0.0;
+}
+
+/// value := what the equation gives for the quantity, if it is linear in it.
+bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
+  if (equation.left == quantity && !contains(equation.right, quantity)) {
+    value = equation.right;
+    return true;
+  }
+  if (equation.right == quantity && !contains(equation.left, quantity)) {
+    value = equation.left;
+    return true;
+  }
+  const Node slope = graph_.partial(equation.residual, quantity);
+  if (graph_.is_number(slope, 0.0) || contains(slope, quantity)) return false;
+  std::unordered_map<Node, Node> done;
+  const Node zero = graph_.number(0.0);
+  const Node rest = graph_.replace(
+      equation.residual, [&](Node node) { return node == quantity ? zero : no_node; }, done);
+  value = graph_.is_number(slope, -1.0) ? rest : graph_.negate(graph_.divide(rest, slope));
+  return true;
+}
+
+/// Can the equation be solved for the quantity wherever the solution goes?
+bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
+  const Node slope = graph_.partial(equation.residual, quantity);
+  const bool explicit_form = (equation.left == quantity && !contains(equation.right, quantity)) ||
+                             (equation.right == quantity && !contains(equation.left, quantity));
+  if (explicit_form) return true;
+  double value = 0.0;
+  return known_from_parameters(slope, value) && std::abs(value) > 0.0 && std::isfinite(value);
+}
+
+void Reducer::order() {
+  std::vector<Node> unknowns;
+  const std::set<Node> states(model_.states.begin(), model_.states.end());
+  std::set<Node> seen;
+  const auto add = [&](Node quantity) {
+    if (!states.contains(quantity) && seen.insert(quantity).second) unknowns.push_back(quantity);
+  };
+  for (const Node state : model_.states) add(graph_.variable(graph_[state].index, graph_[state].order + 1));
+  for (const Equation& equation : model_.equations) {
+    for (const Node quantity : quantities_in(equation.residual)) add(quantity);
+  }
+  std::vector<int> preference(unknowns.size());
+  std::iota(preference.begin(), preference.end(), 0);
+  order_blocks(model_.equations, unknowns, preference, model_.index_kept, model_.blocks, model_.torn, model_.residuals);
+  if (!model_.index_kept) {
+    model_.index_of_torn.assign(model_.torn.size(), 1);
+    return;
+  }
+  const int highest = model_.structural_index - 1;
+  for (const Node quantity : model_.torn) {
+    int most = 0;
+    for (std::size_t j = 0; j < model_.offset_names.size(); ++j) {
+      if (model_.offset_names[j] == variable(graph_[quantity].index).name) most = model_.offsets_d[j];
+    }
+    model_.index_of_torn.push_back(std::max(1, highest - most + graph_[quantity].order + 1));
+  }
+}
+
+void Reducer::order_blocks(const std::vector<Equation>& equations, const std::vector<Node>& unknowns,
+                           const std::vector<int>& preference, bool may_be_partial, std::vector<Block>& result,
+                           std::vector<Node>& torn, std::vector<int>& residuals) {
+  const Incidence incidence = incidence_of(equations, unknowns);
+  const Matching matching = match(incidence, static_cast<int>(unknowns.size()), preference);
+  for (std::size_t j = 0; j < unknowns.size(); ++j) {
+    if (matching.equation_of[j] >= 0) continue;
+    if (!may_be_partial) {
+      diagnostics_.error(0,
+                         fmt::format("no equation is left for {}: the model is singular", quantity_name(unknowns[j])));
+      return;
+    }
+    torn.push_back(unknowns[j]);
+  }
+  for (std::size_t i = 0; i < equations.size(); ++i) {
+    if (matching.unknown_of[i] < 0) residuals.push_back(static_cast<int>(i));
+  }
+  for (const std::vector<int>& members : blocks(incidence, matching)) {
+    std::vector<Node> quantities;
+    for (const int i : members) quantities.push_back(unknowns[at(matching.unknown_of[at(i)])]);
+    Block block = tear_block(equations, members, quantities, incidence, unknowns);
+    for (const Node quantity : block.torn) {
+      if (variable(graph_[quantity].index).type == Type::real) continue;
+      diagnostics_.error(equations[at(members[0])].place,
+                         fmt::format("'{}' is no real number, and no equation gives it without the others of a loop of "
+                                     "{} equations",
+                                     quantity_name(quantity), members.size()));
+    }
+    torn.insert(torn.end(), block.torn.begin(), block.torn.end());
+    residuals.insert(residuals.end(), block.residuals.begin(), block.residuals.end());
+    result.push_back(std::move(block));
+  }
+}
+
+Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
+                          const std::vector<Node>& quantities, const Incidence& incidence,
+                          const std::vector<Node>& unknowns) {
+  Block block;
+  block.equations = members;
+  block.quantities = quantities;
+  if (members.size() == 1) {
+    Node value = no_node;
+    if (solve_for(equations[at(members[0])], quantities[0], value)) {
+      block.steps.push_back({quantities[0], value, members[0]});
+    } else {
+      block.torn = quantities;
+      block.residuals = members;
+    }
+    return block;
+  }
+  std::unordered_map<Node, int> number;
+  for (std::size_t k = 0; k < unknowns.size(); ++k) number[unknowns[k]] = static_cast<int>(k);
+  std::vector<int> inside;
+  for (const Node quantity : quantities) inside.push_back(number[quantity]);
+  std::map<std::pair<int, int>, bool> known;
+  const auto solvable = [&](int i, int j) {
+    const auto [entry, added] = known.try_emplace({i, j}, false);
+    if (added) entry->second = safely_solvable(equations[at(i)], unknowns[at(j)]);
+    return entry->second;
+  };
+  // Whole numbers and conditions cannot be guessed; of the others, states' derivatives are better not.
+  const auto weight = [&](int j) {
+    const NodeData data = graph_[unknowns[at(j)]];
+    return variable(data.index).type != Type::real ? 0 : data.order > 0 ? 1 : 2;
+  };
+  const Tearing tearing = tear(members, inside, incidence, solvable, weight);
+  for (const int j : tearing.torn) block.torn.push_back(unknowns[at(j)]);
+  for (const Tearing::Step& step : tearing.steps) {
+    Step one{unknowns[at(step.unknown)], no_node, step.equation};
+    solve_for(equations[at(step.equation)], one.quantity, one.value);
+    block.steps.push_back(one);
+  }
+  block.residuals = tearing.residuals;
+  solve_linear(equations, block);
+  return block;
+}
+
+/// A block that is linear in its torn unknowns, with a matrix of parameters, is solved in closed form.
+bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block) {
+  const std::size_t n = block.torn.size();
+  if (n == 0 || n > largest_closed_form) return false;
+  // The residuals as functions of the torn unknowns alone.
+  std::unordered_map<Node, Node> inner;
+  for (const Step& step : block.steps) {
+    std::unordered_map<Node, Node> done;
+    inner[step.quantity] = graph_.replace(
+        step.value,
+        [&](Node node) {
+          const auto found = inner.find(node);
+          return found == inner.end() ? no_node : found->second;
+        },
+        done);
+    // Substitution may double what is shared: not for large blocks.
+    if (graph_.below(inner[step.quantity]).size() > 2000) return false;
+  }
+  std::vector<std::vector<Node>> matrix(n, std::vector<Node>(n + 1));
+  std::vector<std::vector<double>> numbers(n, std::vector<double>(n));
+  const Node zero = graph_.number(0.0);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::unordered_map<Node, Node> done;
+    const Node residual = graph_.replace(
+        equations[at(block.residuals[i])].residual,
+        [&](Node node) {
+          const auto found = inner.find(node);
+          return found == inner.end() ? no_node : found->second;
+        },
+        done);
+    for (std::size_t j = 0; j < n; ++j) {
+      matrix[i][j] = graph_.partial(residual, block.torn[j]);
+      if (!known_from_parameters(matrix[i][j], numbers[i][j])) return false;
+    }
+    std::unordered_map<Node, Node> at_zero;
+    const Node rest = graph_.replace(
+        residual,
+        [&](Node node) {
+          return std::find(block.torn.begin(), block.torn.end(), node) != block.torn.end() ? zero : no_node;
+        },
+        at_zero);
+    matrix[i][n] = graph_.negate(rest);
+  }
+  // Gauss, with pivots chosen by the default parameters.
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k; i < n; ++i) {
+      if (std::abs(numbers[i][k]) > std::abs(numbers[pivot][k])) pivot = i;
+    }
+    if (!(std::abs(numbers[pivot][k]) > 1e-300)) return false;
+    std::swap(matrix[k], matrix[pivot]);
+    std::swap(numbers[k], numbers[pivot]);
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const Node factor = graph_.divide(matrix[i][k], matrix[k][k]);
+      const double ratio = numbers[i][k] / numbers[k][k];
+      for (std::size_t j = k; j <= n; ++j) {
+        matrix[i][j] = graph_.subtract(matrix[i][j], graph_.multiply(factor, matrix[k][j]));
+        if (j < n) numbers[i][j] -= ratio * numbers[k][j];
+      }
+    }
+  }
+  std::vector<Step> closed;
+  for (std::size_t k = n; k-- > 0;) {
+    Node sum = matrix[k][n];
+    for (std::size_t j = k + 1; j < n; ++j) {
+      sum = graph_.subtract(sum, graph_.multiply(matrix[k][j], block.torn[j]));
+    }
+    closed.push_back({block.torn[k], graph_.divide(sum, matrix[k][k]), block.residuals[k]});
+  }
+  block.steps.insert(block.steps.begin(), closed.begin(), closed.end());
+  block.torn.clear();
+  block.residuals.clear();
+  return true;
+}
+
+}  // namespace manyfold::modelica

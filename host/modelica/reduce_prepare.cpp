@@ -1,0 +1,485 @@
+// What equations there are, for which unknowns; parameters folded, relations made events, aliases removed.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+std::string name_of_quantity(const FlatModel& model, Node quantity) {
+  const NodeData data = model.graph[quantity];
+  std::string name = model.variables[at(data.index)].name;
+  for (int k = 0; k < data.order; ++k) name = fmt::format("der({})", name);
+  return name;
+}
+
+std::string Reducer::quantity_name(Node quantity) const {
+  return name_of_quantity(model_.flat, quantity);
+}
+
+bool Reducer::is_unknown(int index) const {
+  return !model_.flat.variables[at(index)].is_parameter() && !discrete_.contains(index) &&
+         model_.fold[at(index)] == no_node && model_.root[at(index)] == index;
+}
+
+ReducedModel Reducer::reduce() {
+  const std::size_t count = model_.flat.variables.size();
+  model_.root.resize(count);
+  model_.sign.assign(count, 1);
+  model_.fold.assign(count, no_node);
+  folding_.assign(count, 0);
+  for (std::size_t i = 0; i < count; ++i) model_.root[i] = static_cast<int>(i);
+  bind_inputs();
+  fold_parameters();
+  if (diagnostics_.failed()) return std::move(model_);
+  gather_equations();
+  classify_discrete();
+  find_relations();
+  find_original_structure();
+  if (diagnostics_.failed()) return std::move(model_);
+  remove_aliases();
+  find_states();
+  if (!diagnostics_.failed()) order();
+  if (!diagnostics_.failed()) order_start();
+  return std::move(model_);
+}
+
+/// Inputs that nothing feeds are parameters.
+void Reducer::bind_inputs() {
+  std::set<int> determined;
+  for (FlatVariable& one : model_.flat.variables) {
+    if (one.input && one.binding == no_node && !one.is_parameter()) one.variability = Variability::parameter;
+  }
+}
+
+void Reducer::fold_parameters() {
+  for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
+    if (model_.flat.variables[i].is_parameter()) folded_parameter(static_cast<int>(i));
+  }
+}
+
+/// What a parameter follows from; no_node: it is free.
+Node Reducer::folded_parameter(int index) {
+  if (folding_[at(index)] == 2) return model_.fold[at(index)];
+  if (folding_[at(index)] == 1) {
+    diagnostics_.error(variable(index).place,
+                       fmt::format("the parameter '{}' depends on itself", variable(index).name));
+    return no_node;
+  }
+  folding_[at(index)] = 1;
+  const FlatVariable one = variable(index);
+  Node value = one.binding != no_node ? one.binding : one.fixed_given && !one.fixed ? no_node : one.start;
+  if (value != no_node) {
+    std::unordered_map<Node, Node> done;
+    value = graph_.replace(
+        value,
+        [&](Node node) -> Node {
+          const NodeData data = graph_[node];
+          if (data.op != Op::variable) return no_node;
+          if (!variable(data.index).is_parameter()) {
+            diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on '{}', which varies", one.name,
+                                                      variable(data.index).name));
+            return graph_.number(0.0);
+          }
+          return folded_parameter(data.index);
+        },
+        done);
+  }
+  folding_[at(index)] = 2;
+  Node& fold = model_.fold[at(index)];
+  const bool number = value != no_node && graph_.is_number(value);
+  if (value == no_node) {
+    if (one.variability == Variability::constant || one.evaluated) fold = graph_.number(0.0);
+  } else if (!number || one.variability == Variability::constant || one.evaluated) {
+    fold = value;
+  }
+  if (number) variable(index).binding = value;
+  return fold;
+}
+
+void Reducer::gather_equations() {
+  FlatModel& flat = model_.flat;
+  std::unordered_map<Node, Node> done;
+  const Replacement fold = [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (data.op != Op::variable) return no_node;
+    return model_.fold[at(data.index)];
+  };
+  const auto folded = [&](Node& node) {
+    if (node != no_node) node = graph_.replace(node, fold, done);
+  };
+  for (std::size_t i = 0; i < flat.variables.size(); ++i) {
+    FlatVariable& one = flat.variables[i];
+    folded(one.start);
+    folded(one.nominal);
+    if (one.is_parameter() || one.binding == no_node) continue;
+    flat.equations.push_back({graph_.variable(static_cast<int>(i)), one.binding, one.place,
+                              fmt::format("{} = ... (declaration)", one.name)});
+  }
+  for (FlatEquation& equation : flat.equations) {
+    folded(equation.left);
+    folded(equation.right);
+  }
+  for (FlatEquation& equation : flat.initial_equations) {
+    folded(equation.left);
+    folded(equation.right);
+  }
+  for (FlatEquation& equation : flat.discrete_equations) folded(equation.right);
+  for (Node& condition : flat.conditions) folded(condition);
+  for (FlatAction& action : flat.actions) {
+    folded(action.guard);
+    folded(action.value);
+  }
+  for (FlatAssertion& assertion : flat.assertions) folded(assertion.condition);
+  for (FlatClock& clock : flat.clocks) {
+    folded(clock.start);
+    folded(clock.interval);
+  }
+}
+
+/// Variables that when clauses set, and others than real ones whose value before an event is used, are known between
+/// events. Their equations hold at events.
+void Reducer::classify_discrete() {
+  FlatModel& flat = model_.flat;
+  for (const FlatEquation& equation : flat.discrete_equations) {
+    const int index = graph_[equation.left].index;
+    if (!discrete_.insert(index).second) {
+      diagnostics_.error(equation.place,
+                         fmt::format("'{}' is set by two when clauses: use elsewhen", variable(index).name));
+    }
+  }
+  for (Node node = 0; node < static_cast<Node>(graph_.size()); ++node) {
+    const NodeData data = graph_[node];
+    if (data.op != Op::pre || variable(data.index).variability == Variability::continuous) continue;
+    if (!variable(data.index).is_parameter()) discrete_.insert(data.index);
+  }
+  std::vector<FlatEquation> kept;
+  for (const FlatEquation& equation : flat.equations) {
+    const auto defines = [&](Node side) {
+      const NodeData data = graph_[side];
+      return data.op == Op::variable && data.order == 0 && discrete_.contains(data.index);
+    };
+    if (defines(equation.left)) {
+      flat.discrete_equations.push_back(equation);
+    } else if (defines(equation.right)) {
+      flat.discrete_equations.push_back({equation.right, equation.left, equation.place, equation.text});
+    } else {
+      kept.push_back(equation);
+    }
+  }
+  flat.equations = std::move(kept);
+  std::set<int> defined;
+  for (const FlatEquation& equation : flat.discrete_equations) defined.insert(graph_[equation.left].index);
+  for (const int index : discrete_) {
+    model_.discrete.push_back(index);
+    if (!defined.contains(index)) {
+      diagnostics_.error(variable(index).place, fmt::format("'{}' has no equation of the form {} = ...",
+                                                            variable(index).name, variable(index).name));
+    }
+  }
+}
+
+/// Does it change between events?
+bool Reducer::varies(Node root) {
+  for (const Node node : graph_.below(root)) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::time) return true;
+    if (data.op != Op::variable) continue;
+    const FlatVariable& one = variable(data.index);
+    if (data.order > 0) return true;
+    if (!one.is_parameter() && one.type == Type::real && !discrete_.contains(data.index)) return true;
+  }
+  return false;
+}
+
+Node Reducer::with_modes(Node root) {
+  if (root == no_node) return root;
+  std::unordered_map<Node, Node> done;
+  return graph_.replace(
+      root,
+      [&](Node node) -> Node {
+        const NodeData data = graph_[node];
+        if (data.op == Op::call && data.index == static_cast<int>(Function::floor) && varies(data.operand[0])) {
+          diagnostics_.error(0, "floor, ceil, integer, mod, rem and div of numbers that vary are not supported");
+          return node;
+        }
+        if ((data.op != Op::less && data.op != Op::less_equal) || data.silent) return no_node;
+        if (!varies(data.operand[0]) && !varies(data.operand[1])) return no_node;
+        for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+          const Relation& known = model_.relations[k];
+          if (known.op == data.op && known.left == data.operand[0] && known.right == data.operand[1]) {
+            return graph_.mode(static_cast<int>(k));
+          }
+          // Of a < b and its opposite one is enough.
+          if (known.op != data.op && known.left == data.operand[1] && known.right == data.operand[0]) {
+            return graph_.negation(graph_.mode(static_cast<int>(k)));
+          }
+        }
+        model_.relations.push_back({data.op, data.operand[0], data.operand[1]});
+        return graph_.mode(static_cast<int>(model_.relations.size()) - 1);
+      },
+      done);
+}
+
+void Reducer::find_relations() {
+  FlatModel& flat = model_.flat;
+  for (FlatEquation& equation : flat.equations) {
+    equation.left = with_modes(equation.left);
+    equation.right = with_modes(equation.right);
+  }
+  for (FlatEquation& equation : flat.discrete_equations) equation.right = with_modes(equation.right);
+  for (Node& condition : flat.conditions) condition = with_modes(condition);
+  for (FlatAction& action : flat.actions) action.guard = with_modes(action.guard);
+  for (const FlatEquation& equation : flat.equations) {
+    Equation one;
+    one.left = equation.left;
+    one.right = equation.right;
+    one.residual = graph_.subtract(equation.left, equation.right);
+    one.place = equation.place;
+    one.text = equation.text;
+    model_.equations.push_back(one);
+  }
+}
+
+Signature Reducer::signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns) {
+  std::vector<int> number(model_.flat.variables.size(), -1);
+  for (std::size_t k = 0; k < unknowns.size(); ++k) number[at(unknowns[k])] = static_cast<int>(k);
+  Signature signature(equations.size());
+  for (std::size_t i = 0; i < equations.size(); ++i) {
+    std::map<int, int> highest;
+    for (const Node node : graph_.below(equations[i].residual)) {
+      const NodeData data = graph_[node];
+      if (data.op != Op::variable || number[at(data.index)] < 0) continue;
+      const auto entry = highest.try_emplace(number[at(data.index)], data.order).first;
+      entry->second = std::max(entry->second, data.order);
+    }
+    for (const auto& [unknown, order] : highest) signature[i].push_back({unknown, order});
+  }
+  return signature;
+}
+
+void Reducer::find_original_structure() {
+  unknowns_.clear();
+  for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
+    if (is_unknown(static_cast<int>(i))) unknowns_.push_back(static_cast<int>(i));
+  }
+  const Signature signature = signature_of(model_.equations, unknowns_);
+  model_.original_variables = static_cast<int>(unknowns_.size());
+  model_.original_equations = static_cast<int>(model_.equations.size());
+  const SystemOffsets offsets = find_system_offsets(signature, static_cast<int>(unknowns_.size()));
+  if (!offsets.regular) {
+    Incidence incidence(signature.size());
+    for (std::size_t i = 0; i < signature.size(); ++i) {
+      for (const SignatureEntry& entry : signature[i]) incidence[i].push_back(entry.unknown);
+    }
+    report_singular(model_.equations, unknowns_, incidence);
+    return;
+  }
+  model_.structural_index = offsets.index();
+  model_.freedoms = offsets.freedoms();
+  model_.offsets_c = offsets.equation;
+  model_.offsets_d = offsets.unknown;
+  for (const int index : unknowns_) model_.offset_names.push_back(variable(index).name);
+}
+
+void Reducer::report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
+                              const Incidence& incidence) {
+  const Matching matching = match(incidence, static_cast<int>(unknowns.size()));
+  const Excess found = excess(incidence, static_cast<int>(unknowns.size()), matching);
+  constexpr std::size_t most_listed = 12;
+  const auto list = [&](const std::vector<int>& numbers, bool of_equations) {
+    std::string text;
+    for (std::size_t k = 0; k < numbers.size() && k < most_listed; ++k) {
+      if (of_equations) {
+        const Equation& equation = equations[at(numbers[k])];
+        text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
+      } else {
+        text += fmt::format("{}{}", k > 0 ? ", " : "", variable(unknowns[at(numbers[k])]).name);
+      }
+    }
+    if (numbers.size() > most_listed) text += of_equations ? "\n    ..." : ", ...";
+    return text;
+  };
+  std::string message = fmt::format("the model has {} equation{} for {} variable{}", equations.size(),
+                                    equations.size() == 1 ? "" : "s", unknowns.size(), unknowns.size() == 1 ? "" : "s");
+  if (equations.size() == unknowns.size()) message += ", but they do not determine them";
+  if (!found.unknowns.empty()) {
+    message += fmt::format(
+        "\n  too many variables: {} variables stand in {} equations alone; {} more needed\n    variables: {}",
+        found.unknowns.size(), found.their_equations.size(), found.unknowns.size() - found.their_equations.size(),
+        list(found.unknowns, false));
+    if (!found.their_equations.empty()) message += "\n    their equations:" + list(found.their_equations, true);
+  }
+  if (!found.equations.empty()) {
+    message += fmt::format("\n  too many equations: {} equations for {} variables; {} must go:{}",
+                           found.equations.size(), found.their_unknowns.size(),
+                           found.equations.size() - found.their_unknowns.size(), list(found.equations, true));
+    if (!found.their_unknowns.empty()) message += "\n    their variables: " + list(found.their_unknowns, false);
+  }
+  const Place place = !found.equations.empty()  ? equations[at(found.equations[0])].place
+                      : !found.unknowns.empty() ? variable(unknowns[at(found.unknowns[0])]).place
+                                                : 0;
+  diagnostics_.error(place, message);
+}
+
+/// x = y, x = -y, x + y = 0 and x = 5: is it one of these? `b` is -1 for x = number, which `fold` gets.
+bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign) {
+  const NodeData data = graph_[equation.residual];
+  const auto plain = [&](Node node, int& index, int& own_sign) {
+    NodeData inner = graph_[node];
+    own_sign = 1;
+    if (inner.op == Op::negate) {
+      own_sign = -1;
+      inner = graph_[inner.operand[0]];
+    }
+    index = inner.index;
+    return inner.op == Op::variable && inner.order == 0 && is_unknown(inner.index);
+  };
+  int sign_a = 1;
+  int sign_b = 1;
+  if (data.op == Op::negate || data.op == Op::variable) {
+    if (!plain(equation.residual, a, sign_a)) return false;
+    b = -1;
+    return variable(a).type == Type::real;
+  }
+  if (data.op != Op::subtract && data.op != Op::add) return false;
+  const bool first = plain(data.operand[0], a, sign_a);
+  const bool second = plain(data.operand[1], b, sign_b);
+  if (!first || !second || a == b) return false;
+  if (variable(a).type != variable(b).type) return false;
+  sign = sign_a * sign_b * (data.op == Op::subtract ? 1 : -1);
+  return variable(a).type == Type::real || sign == 1;
+}
+
+int Reducer::find_root(int index, int& sign) {
+  sign = 1;
+  while (model_.root[at(index)] != index) {
+    sign *= model_.sign[at(index)];
+    index = model_.root[at(index)];
+  }
+  return index;
+}
+
+void Reducer::remove_aliases() {
+  std::vector<bool> differentiated(model_.flat.variables.size());
+  for (Node node = 0; node < static_cast<Node>(graph_.size()); ++node) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::variable && data.order > 0) differentiated[at(data.index)] = true;
+  }
+  // Which of two stands for both: the one that is, or may be, a state, and whose start is given.
+  const auto rank = [&](int index) {
+    const FlatVariable& one = variable(index);
+    return (one.fixed ? 100 : 0) + 10 * static_cast<int>(one.select) + (differentiated[at(index)] ? 5 : 0) +
+           (one.start != no_node ? 2 : 0);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::vector<Equation> kept;
+    for (const Equation& equation : model_.equations) {
+      int a = -1;
+      int b = -1;
+      int sign = 1;
+      if (!alias_of(equation, a, b, sign)) {
+        kept.push_back(equation);
+        continue;
+      }
+      int sign_a = 1;
+      int sign_b = 1;
+      a = find_root(a, sign_a);
+      if (b < 0) {
+        if (differentiated[at(a)] || model_.fold[at(a)] != no_node) {
+          kept.push_back(equation);
+          continue;
+        }
+        model_.fold[at(a)] = graph_.number(0.0);
+      } else {
+        b = find_root(b, sign_b);
+        sign *= sign_a * sign_b;
+        if (a == b || model_.fold[at(a)] != no_node || model_.fold[at(b)] != no_node ||
+            (variable(a).fixed && variable(b).fixed)) {
+          kept.push_back(equation);
+          continue;
+        }
+        if (rank(a) > rank(b)) std::swap(a, b);
+        model_.root[at(a)] = b;
+        model_.sign[at(a)] = sign;
+        differentiated[at(b)] = differentiated[at(b)] || differentiated[at(a)];
+        FlatVariable& keeps = variable(b);
+        const FlatVariable& goes = variable(a);
+        if (keeps.start == no_node && goes.start != no_node) {
+          keeps.start = sign > 0 ? goes.start : graph_.negate(goes.start);
+        }
+        if (goes.fixed) {
+          keeps.fixed = true;
+          keeps.start = goes.start == no_node ? goes.start : sign > 0 ? goes.start : graph_.negate(goes.start);
+        }
+        keeps.select = std::max(keeps.select, goes.select);
+      }
+      ++model_.aliases;
+      changed = true;
+    }
+    model_.equations = std::move(kept);
+    if (changed) substitute_aliases();
+  }
+  for (std::size_t i = 0; i < model_.root.size(); ++i) {
+    int sign = 1;
+    const int root = find_root(static_cast<int>(i), sign);
+    model_.root[i] = root;
+    model_.sign[i] = sign;
+  }
+}
+
+void Reducer::substitute_aliases() {
+  FlatModel& flat = model_.flat;
+  std::unordered_map<Node, Node> done;
+  const Replacement other = [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (data.op != Op::variable && data.op != Op::pre) return no_node;
+    int sign = 1;
+    const int root = find_root(data.index, sign);
+    if (!variable(root).is_parameter() && model_.fold[at(root)] != no_node) return model_.fold[at(root)];
+    if (root == data.index) return no_node;
+    const Node stands = data.op == Op::pre ? graph_.pre(root) : graph_.variable(root, data.order);
+    return sign > 0 ? stands : graph_.negate(stands);
+  };
+  const auto substitute = [&](Node& node) {
+    if (node != no_node) node = graph_.replace(node, other, done);
+  };
+  for (Equation& equation : model_.equations) {
+    substitute(equation.left);
+    substitute(equation.right);
+    substitute(equation.residual);
+  }
+  for (FlatEquation& equation : flat.initial_equations) {
+    substitute(equation.left);
+    substitute(equation.right);
+  }
+  for (FlatEquation& equation : flat.discrete_equations) substitute(equation.right);
+  for (Node& condition : flat.conditions) substitute(condition);
+  for (FlatAction& action : flat.actions) {
+    substitute(action.guard);
+    substitute(action.value);
+    if (action.variable >= 0) {
+      int sign = 1;
+      action.variable = find_root(action.variable, sign);
+      if (sign < 0) action.value = graph_.negate(action.value);
+    }
+  }
+  for (FlatAssertion& assertion : flat.assertions) substitute(assertion.condition);
+  for (Relation& relation : model_.relations) {
+    substitute(relation.left);
+    substitute(relation.right);
+  }
+  for (FlatVariable& one : flat.variables) substitute(one.start);
+}
+
+}  // namespace manyfold::modelica

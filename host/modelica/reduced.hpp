@@ -1,0 +1,85 @@
+#pragma once
+// The model as it is integrated: states and torn unknowns, and a sequence of assignments for all else.
+#include <string>
+#include <vector>
+
+#include "host/modelica/flat_model.hpp"
+#include "host/modelica/structure.hpp"
+
+namespace manyfold::modelica {
+
+/// An equation as zero = `residual`, perhaps differentiated.
+struct Equation {
+  Node residual = no_node;
+  Node left = no_node;  ///< of an equation left = right, as it is written; no_node after differentiation
+  Node right = no_node;
+  Place place = 0;
+  std::string text;
+  int differentiated = 0;
+};
+
+/// quantity := value, by an equation.
+struct Step {
+  Node quantity = no_node;
+  Node value = no_node;
+  int equation = -1;  ///< of the reduced model
+};
+
+/// A block of equations that are solved together.
+struct Block {
+  std::vector<int> equations;
+  std::vector<Node> quantities;
+  std::vector<Node> torn;
+  std::vector<Step> steps;
+  std::vector<int> residuals;
+};
+
+/// A relation between continuous quantities, at whose change an event occurs.
+struct Relation {
+  Op op = Op::less;
+  Node left = no_node;
+  Node right = no_node;
+};
+
+struct ReducedModel {
+  FlatModel flat;
+  std::vector<Relation> relations;
+
+  // What became of the variables.
+  std::vector<int> root;   ///< the variable that stands for it
+  std::vector<int> sign;   ///< 1 or -1
+  std::vector<Node> fold;  ///< a variable that is a number, or a parameter that follows from others
+
+  // The continuous system, after aliases and index reduction.
+  std::vector<Equation> equations;
+  std::vector<int> discrete;  ///< variables that change at events alone
+  std::vector<Node> states;   ///< quantities, each a variable or its derivative
+  std::vector<int> index_of_state;
+  std::vector<Block> blocks;  ///< in the order in which they are solved
+  std::vector<Node> torn;     ///< of all blocks, and unknowns that no equation gives without differentiation
+  std::vector<int> index_of_torn;
+  std::vector<int> residuals;  ///< equations, as many as torn
+
+  // The initial system.
+  std::vector<Equation> initial_equations;  ///< the reduced model's, then those of the start
+  std::vector<Block> initial_blocks;
+  std::vector<Node> fixed;  ///< states that have their start values
+
+  // What the structure says.
+  int original_variables = 0;
+  int original_equations = 0;
+  int structural_index = 0;
+  int freedoms = 0;
+  int aliases = 0;
+  std::vector<int> offsets_c;  ///< of the original equations and unknowns
+  std::vector<int> offsets_d;
+  std::vector<std::string> offset_names;
+  int dummies = 0;
+  bool index_kept = false;  ///< constraints stay: the integrator meets them
+  std::vector<std::string> notes;
+
+  Graph& graph() { return flat.graph; }
+  const Graph& graph() const { return flat.graph; }
+};
+
+}  // namespace manyfold::modelica

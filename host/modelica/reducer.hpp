@@ -1,0 +1,88 @@
+#pragma once
+// From the flat model to the one that is integrated: parameters folded, aliases removed, the index reduced, equations
+// ordered and torn.
+#include <functional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/modelica/reduced.hpp"
+
+namespace manyfold::modelica {
+
+class Reducer {
+ public:
+  Reducer(FlatModel flat, Diagnostics& diagnostics) : diagnostics_(diagnostics) { model_.flat = std::move(flat); }
+
+  /// What is wrong is reported; the result is then not complete.
+  ReducedModel reduce();
+
+ private:
+  using Replacement = std::function<Node(Node)>;
+
+  // reduce_prepare.cpp
+  void bind_inputs();
+  void fold_parameters();
+  Node folded_parameter(int variable);
+  void gather_equations();
+  void classify_discrete();
+  void find_relations();
+  Node with_modes(Node root);
+  bool varies(Node root);
+  void find_original_structure();
+  void remove_aliases();
+  bool alias_of(const Equation& equation, int& a, int& b, int& sign);
+  int find_root(int variable, int& sign);
+  void substitute_aliases();
+  void report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
+                       const Incidence& incidence);
+
+  // reduce_index.cpp
+  void find_states();
+  bool choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies);
+  bool choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies);
+  bool independent_columns(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
+                           std::vector<int>& chosen);
+  Node total_derivative(Node root);
+  void keep_index(const SystemOffsets& offsets, const Signature& signature);
+  Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);
+
+  // reduce_order.cpp
+  void order();
+  void order_blocks(const std::vector<Equation>& equations, const std::vector<Node>& unknowns,
+                    const std::vector<int>& preference, bool may_be_partial, std::vector<Block>& blocks,
+                    std::vector<Node>& torn, std::vector<int>& residuals);
+  Block tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
+                   const std::vector<Node>& quantities, const Incidence& incidence, const std::vector<Node>& unknowns);
+  bool solve_for(const Equation& equation, Node quantity, Node& value);
+  bool safely_solvable(const Equation& equation, Node quantity);
+  bool solve_linear(const std::vector<Equation>& equations, Block& block);
+  bool known_from_parameters(Node root, double& value);
+  double default_value(Node root);
+  bool contains(Node root, Node quantity);
+  std::vector<Node> quantities_in(Node root);
+  Incidence incidence_of(const std::vector<Equation>& equations, const std::vector<Node>& unknowns);
+
+  // reduce_initial.cpp
+  void order_start();
+  Node at_start(Node root);
+  void gather_initial_equations();
+
+  bool is_unknown(int variable) const;
+  FlatVariable& variable(int index) { return model_.flat.variables[static_cast<std::size_t>(index)]; }
+  std::string quantity_name(Node quantity) const;
+
+  Diagnostics& diagnostics_;
+  ReducedModel model_;
+  Graph& graph_ = model_.flat.graph;
+  std::vector<int> folding_;  ///< of a parameter: 0 not yet, 1 on the way, 2 done
+  std::set<int> discrete_;
+  std::vector<double> defaults_;  ///< of parameters
+  std::vector<int> unknowns_;     ///< variables
+};
+
+/// x, der(x), der(der(x)).
+std::string name_of_quantity(const FlatModel& model, Node quantity);
+
+}  // namespace manyfold::modelica

@@ -28,7 +28,7 @@ struct BackwardDifferences {
   Real h;           ///< last step
   Real order;       ///< k of the next step
   Real last_order;  ///< k of the last step
-  Real alike;       ///< steps in a row with the length and order of the last, as far as they matter
+  Real alike;       ///< steps in a row with the length and order of the last, as far as they matter; 0 at the start
   Real rising;      ///< 1: since the start the order has risen and the step doubled with every step
   Real failures;    ///< failed error tests since the last step
   Real psi[most];   ///< t_n - t_(n-1-i)
@@ -47,6 +47,15 @@ struct BackwardDifferences {
       put(psi[i], Real(i + 1.0) * step);
       for (int j = 0; j < n; ++j) put(phi[i][j], i == 0 ? step * dy[j] : Real(0.0));
     }
+  }
+
+  /// A first step of another length than was meant, after a failed attempt or before an event: as if it had been meant.
+  MANYFOLD_INLINE void adapt_start(const Mask& lanes, const Real& step) {
+    const Mask at_start = lanes & (alike == Real(0.0));
+    const Real ratio = select(at_start, step / h, Real(1.0));
+    h *= ratio;
+    for (int i = 0; i < most; ++i) psi[i] *= ratio;
+    for (int j = 0; j < n; ++j) phi[0][j] *= ratio;
   }
 
   /// For a y_n that has moved by `shift`, before the order of the next step is chosen.
@@ -157,6 +166,7 @@ class BackwardDifferentiation {
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     const Real t = state.t + h;
+    state.path.adapt_start(live, h);
     Real y[n];
     Real dy[n];
     const Coefficients at = predict(state, h, y, dy);

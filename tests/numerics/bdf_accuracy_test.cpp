@@ -1,5 +1,6 @@
 // End-point errors of the backward differentiation formulas, and their work beside that of another code with the same
 // strategies.
+#include <manyfold/ensemble.hpp>
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/support/accuracy.hpp"
 
@@ -37,6 +38,28 @@ TEST(BdfWork, IsThatOfIda) {
                      {{1e-3, 119, 191}, {1e-4, 186, 261}, {1e-5, 290, 415}, {1e-6, 434, 666}});
   expect_work_of_ida(test::own_kernel<Pendulum, Bdf>(), 10.0,
                      {{1e-3, 469, 768}, {1e-4, 780, 1154}, {1e-5, 1133, 1604}, {1e-6, 1617, 2170}});
+}
+
+/// Of order 1 alone is a step inexact.
+struct FreeFall {
+  static constexpr const char* name = "free_fall";
+  static constexpr double t_span[] = {0.0, 0.4};
+  static constexpr Variable variables[] = {{.name = "h", .initial = 1.0}, {.name = "v"}};
+  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {
+    f[0] = y[1];
+    f[1] = -10.0;
+  }
+};
+
+// The error of a first step goes by its own length, not by that of attempts that failed: it was accepted with thirty
+// tolerances, and every event begins with one.
+TEST(BdfStart, IsTestedAfterFailedAttemptsToo) {
+  constexpr double rtol = 1e-6;
+  const auto result = Ensemble<FreeFall, Bdf>(1).solve({.rtol = rtol, .atol = {rtol}, .first_step = 0.1}, {0.4});
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  const double error = std::abs(result.value(0, 0, 0) - 0.2) / (rtol + 0.2 * rtol);
+  EXPECT_LT(error, 5.0);
+  std::cout << error << " tolerances\n";
 }
 
 // Where the voltage behind the last capacitor passes zero, the error test is a thousandth of that of the others. The

@@ -31,6 +31,11 @@ bool Reducer::is_unknown(int index) const {
          model_.fold[at(index)] == no_node && model_.root[at(index)] == index;
 }
 
+bool Reducer::is_given(int index) const {
+  const FlatVariable& one = model_.flat.variables[at(index)];
+  return one.is_parameter() && !(one.fixed_given && !one.fixed && one.binding == no_node);
+}
+
 ReducedModel Reducer::reduce() {
   const std::size_t count = model_.flat.variables.size();
   model_.root.resize(count);

@@ -74,6 +74,7 @@ void ModelCode::number_quantities() {
 }
 
 bool ModelCode::from_parameters(Node root) {
+  if (const auto known = from_parameters_.find(root); known != from_parameters_.end()) return known->second;
   for (const Node node : graph_.below(root)) {
     if (from_parameters_.contains(node)) continue;
     const NodeData& data = graph_[node];

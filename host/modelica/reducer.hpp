@@ -43,7 +43,7 @@ class Reducer {
   bool choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies);
   bool choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies);
   bool independent_columns(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
-                           std::vector<int>& chosen);
+                           int level, std::vector<int>& chosen);
   Node total_derivative(Node root);
   void keep_index(const SystemOffsets& offsets, const Signature& signature);
   Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);

@@ -395,7 +395,7 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
   }
   if (const auto found = records_.find(name); found != records_.end()) {
     for (const std::string& member : std::vector<std::string>(found->second)) {
-      value.fields.emplace_back(member, value_of_name(name + "." + member, place));
+      value.fields.push_back({member, value_of_name(name + "." + member, place)});
     }
     return value;
   }

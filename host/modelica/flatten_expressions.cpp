@@ -513,7 +513,7 @@ Value Flattener::merge(Node condition, const Value& a, const Value& b, Place pla
   Value result = a;
   for (std::size_t k = 0; k < a.items.size(); ++k) result.items[k] = graph_.choice(condition, a.items[k], b.items[k]);
   for (std::size_t k = 0; k < a.fields.size(); ++k) {
-    result.fields[k].second = merge(condition, a.fields[k].second, b.fields[k].second, place);
+    result.fields[k].value = merge(condition, a.fields[k].value, b.fields[k].value, place);
   }
   return result;
 }

@@ -295,7 +295,10 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
         at_zero);
     matrix[i][n] = graph_.negate(rest);
   }
-  if (!eliminate(matrix, switches)) return false;
+  if (!eliminate(matrix, switches)) {
+    if (switches.empty()) report_singular_loop(equations, block);
+    return false;
+  }
   std::vector<Step> closed;
   for (std::size_t k = n; k-- > 0;) {
     Node sum = matrix[k][n];
@@ -308,6 +311,18 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   block.torn.clear();
   block.residuals.clear();
   return true;
+}
+
+void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {
+  std::string text = "these equations are singular with the default parameters: they do not determine ";
+  for (std::size_t k = 0; k < block.quantities.size(); ++k) {
+    text += fmt::format("{}{}", k > 0 ? ", " : "", quantity_name(block.quantities[k]));
+  }
+  for (const int i : block.equations) {
+    const Equation& equation = equations[at(i)];
+    text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
+  }
+  diagnostics_.error(equations[at(block.equations[0])].place, text);
 }
 
 /// Gauss, with pivots that are not zero in any case of the switches, with default parameters.

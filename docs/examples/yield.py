@@ -3,7 +3,7 @@ import xarray
 
 result = xarray.open_dataset("yield.nc")
 finished = result.status == 0
-complete = result.c.isel(time=-1, drop=True) < 0.1     # 95 % of A has reacted
+complete = result.reduce_1 == 1                        # 95 % of A has reacted
 cool = result.event_first_time_too_hot.isnull()        # the event never occurred
 good = finished & complete & cool
 

@@ -2,13 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "build_config.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_library.hpp"
+#include "host/engine/processors.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -187,7 +187,7 @@ int info(bool json) {
                     : instruction_set == "avx2"     ? 4
                     : instruction_set == "baseline" ? 2
                                                     : 1;
-  const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
+  const int threads = available_processors();
   const std::string compiler = kernel_compiler().string();
   std::string reason;
   const DeviceBackend* devices = device_backend(reason);

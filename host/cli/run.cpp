@@ -147,6 +147,7 @@ PreparedJob prepare(const Sweep& sweep, std::optional<ResolvedSweep>& resolved) 
   job.options = resolved->options;
   set_inputs(job, resolved->inputs, resolved->times);
   job.saved = resolved->saved;
+  job.shape.has_end_states = sweep.hold;
   return in_file(sweep, [&] { return PreparedJob(std::move(job)); });
 }
 
@@ -161,7 +162,10 @@ ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolv
   settings.sampled_initial = resolved.inputs.sampled_initial();
   settings.sampled_times = resolved.inputs.sampled_times();
   settings.trajectories = resolved.trajectories;
+  settings.compression = sweep.compression;
+  settings.hold = sweep.hold;
   settings.statistics = resolved.statistics;
+  settings.reductions = resolved.reductions;
   settings.options = resolved.options;
   settings.options.method = prepared.method();
   settings.sweep_file = sweep.text;
@@ -190,18 +194,54 @@ std::optional<References> prepare_references(const Sweep& sweep, const PreparedJ
   return references;
 }
 
+/// What the sweep asked to reduce.
+void print_reductions(const std::vector<ReductionSummary>& reductions) {
+  for (const ReductionSummary& reduction : reductions) {
+    std::cout << reduction.text << ": ";
+    if (reduction.instances == 0) {
+      std::cout << "known of no instance\n";
+    } else if (reduction.criterion) {
+      std::cout << fmt::format("yield {:.4g}, 95 % interval {:.4g} to {:.4g}, of {} instances\n", reduction.mean,
+                               reduction.interval.low, reduction.interval.high, reduction.instances);
+    } else {
+      std::cout << fmt::format("mean {:.6g}, from {:.6g} to {:.6g}, of {} instances\n", reduction.mean, reduction.min,
+                               reduction.max, reduction.instances);
+    }
+  }
+}
+
+nlohmann::ordered_json reductions_json(const std::vector<ReductionSummary>& reductions) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const ReductionSummary& reduction : reductions) {
+    all.push_back({{"text", reduction.text}, {"instances", reduction.instances}});
+    if (reduction.instances == 0) continue;
+    if (reduction.criterion) {
+      all.back()["yield"] = reduction.mean;
+      all.back()["interval"] = {reduction.interval.low, reduction.interval.high};
+    } else {
+      all.back()["mean"] = reduction.mean;
+      all.back()["min"] = reduction.min;
+      all.back()["max"] = reduction.max;
+    }
+  }
+  return all;
+}
+
 /// What was run and verified, for the user.
-void print_result(const RunSummary& summary, const PreparedJob& prepared, const std::optional<VerificationPlan>& plan,
+void print_result(const RunSummary& summary, const PreparedJob& prepared,
+                  const std::vector<ReductionSummary>& reductions, const std::optional<VerificationPlan>& plan,
                   const std::optional<Verification>& verification, const std::string& output, bool json) {
   const Job& job = prepared.job();
   if (json) {
     auto result = summary_json(summary, prepared, output);
+    if (!reductions.empty()) result["reductions"] = reductions_json(reductions);
     if (verification) {
       result["verification"] =
           verification_json(*verification, prepared.model(), job.saved, plan->instances, job.options.rtol);
     }
     return print(result);
   }
+  print_reductions(reductions);
   print_summary(summary, prepared, output);
   if (!verification) return;
   std::cout << fmt::format("\n{} instances verified with {} and {} at rtol {:.3g}\n", plan->instances.size(),
@@ -245,7 +285,7 @@ int run(const RunArguments& arguments) {
     }
   }
   file.finish(summary.interrupted);
-  print_result(summary, prepared, plan, verification, output_name, arguments.json);
+  print_result(summary, prepared, file.reductions(), plan, verification, output_name, arguments.json);
   if (summary.interrupted || stop_requested) return interrupted;
   if (verification && verification->verdict != Verdict::verified) return some_failed;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

@@ -117,15 +117,44 @@ void print_json(const PreparedJob& prepared, const Chunk& result) {
   print(json);
 }
 
+/// A line of the output.
+struct SolutionRow {
+  double time = 0.0;
+  std::vector<double> values;  ///< of the model's output quantities
+};
+
+/// The output times; after a terminal event, those before it and the state at the end.
+std::vector<SolutionRow> rows_of(const ModelDescription& model, const Chunk& result) {
+  const std::size_t n = model.variables.size();
+  const std::size_t saved = n + model.observables.size();
+  const InstanceOutcome& outcome = result.outcomes[0];
+  const bool cut = outcome.status == Status::terminated_by_event;
+  const double direction = result.t_span[1] < result.t_span[0] ? -1.0 : 1.0;
+  std::vector<SolutionRow> rows;
+  for (std::size_t k = 0; k < result.times.size(); ++k) {
+    if (cut && direction * result.times[k] >= direction * outcome.t_reached) break;
+    const double* values = result.values.data() + k * saved;
+    rows.push_back({result.times[k], {values, values + saved}});
+  }
+  if (cut) {
+    // Derivatives come between variables and observables.
+    rows.push_back(
+        {outcome.t_reached, {result.end_states.begin(), result.end_states.begin() + std::ssize(model.variables)}});
+    rows.back().values.insert(rows.back().values.end(), result.end_states.begin() + 2 * std::ssize(model.variables),
+                              result.end_states.end());
+  }
+  return rows;
+}
+
 void write_csv(const std::string& path, const ModelDescription& model, const Chunk& result) {
   const std::vector<VariableDescription> saved = model.output_quantities();
   std::ofstream file(path);
   file << "time";
   for (const VariableDescription& quantity : saved) file << ',' << quantity.name;
   file << '\n';
-  for (std::size_t k = 0; k < result.times.size(); ++k) {
-    file << fmt::format("{}", result.times[k]);
-    for (std::size_t i = 0; i < saved.size(); ++i) file << fmt::format(",{}", result.values[k * saved.size() + i]);
+  for (const SolutionRow& row : rows_of(model, result)) {
+    file << fmt::format("{}", row.time);
+    for (const double value : row.values) file << fmt::format(",{}", value);
     file << '\n';
   }
   file.close();
@@ -138,11 +167,9 @@ void print_table(const PreparedJob& prepared, const Chunk& result) {
   std::cout << fmt::format("{:>14}", "time");
   for (const VariableDescription& quantity : saved) std::cout << fmt::format(" {:>16}", quantity.name);
   std::cout << '\n';
-  for (std::size_t k = 0; k < result.times.size(); ++k) {
-    std::cout << fmt::format("{:>14.7g}", result.times[k]);
-    for (std::size_t i = 0; i < saved.size(); ++i) {
-      std::cout << fmt::format(" {:>16.9g}", result.values[k * saved.size() + i]);
-    }
+  for (const SolutionRow& row : rows_of(model, result)) {
+    std::cout << fmt::format("{:>14.7g}", row.time);
+    for (const double value : row.values) std::cout << fmt::format(" {:>16.9g}", value);
     std::cout << '\n';
   }
   const Counters& c = result.outcomes[0].counters;

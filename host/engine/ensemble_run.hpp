@@ -1,10 +1,8 @@
 #pragma once
 // Runs one ensemble on the threads of this machine: instances go to packs, finished chunks go to the sink in order.
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include <manyfold/result.hpp>
 
 #include "host/engine/device.hpp"
+#include "host/engine/run_summary.hpp"
 #include "kernels/drive/interface.hpp"
 
 namespace manyfold {
@@ -56,25 +55,6 @@ struct EnsembleRun {
     whole.event_capacity = shape.events > 0 ? options.event_log : 0;
     return whole;
   }
-};
-
-/// How the instances of a run fared with one event of the model.
-struct EventSummary {
-  std::int64_t instances = 0;                                 ///< in which it occurred
-  double earliest = std::numeric_limits<double>::infinity();  ///< of its first times; infinite: it never occurred
-  double latest = -std::numeric_limits<double>::infinity();
-};
-
-struct RunSummary {
-  std::int64_t instances = 0;
-  std::array<std::int64_t, status_count> by_status{};
-  Counters totals;
-  std::vector<EventSummary> events;  ///< [events of the model]
-  double wall_seconds = 0.0;
-  double lane_utilisation = 0.0;    ///< step attempts of live lanes / of all lanes
-  double newton_utilisation = 0.0;  ///< Newton iterations needed / carried out by all lanes
-  int threads = 0;
-  bool interrupted = false;
 };
 
 /// Integrates all instances and writes every chunk to `sink`, in order. Throws what `sink` or `fill_instance` throw,

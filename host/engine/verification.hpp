@@ -33,6 +33,9 @@ class SolutionSink : public ResultSink {
   /// Those of the instances `which` alone, ascending; all chunks go on to `next`.
   SolutionSink(std::vector<std::int64_t> which, ResultSink& next) : which_(std::move(which)), next_(&next) {}
 
+  void prepare(Chunk& chunk) const override {
+    if (next_ != nullptr) next_->prepare(chunk);
+  }
   void write(const Chunk& chunk) override;
 
   const Solutions& solutions() const { return solutions_; }

@@ -4,16 +4,31 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "host/io/statistics.hpp"
+#include "host/io/quantiles.hpp"
+#include "host/io/wilson.hpp"
 
 namespace manyfold {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t event_bins = 50;  // of the histogram of first times
+constexpr double most_bins = 1000.0;
+
+/// The edges of bins of equal width from the smallest to the largest of `values`, the width by the rule of Freedman and
+/// Diaconis (1981): twice the distance of the quartiles over the cube root of their number. Reorders `values`.
+std::vector<double> bin_edges(std::vector<double>& values) {
+  if (values.empty()) return {};
+  const std::vector<double> marks = quantiles_of(values, std::vector{0.0, 0.25, 0.75, 1.0});
+  const double width = 2.0 * (marks[2] - marks[1]) / std::cbrt(static_cast<double>(values.size()));
+  const double range = marks[3] - marks[0];
+  const auto bins = static_cast<int>(width > 0.0 ? std::clamp(std::ceil(range / width), 1.0, most_bins) : 1.0);
+  std::vector<double> edges;
+  for (int k = 0; k <= bins; ++k) edges.push_back(std::lerp(marks[0], marks[3], k / static_cast<double>(bins)));
+  return edges;
+}
 
 }  // namespace
 
@@ -31,7 +46,8 @@ void ResultEvents::define_log() {
     const int id = target_.define_variable(name, type, {event_dimension}, units, long_name);
     const std::size_t entries = 8192;
     target_.check(nc_def_var_chunking(target_.file(), id, NC_CHUNKED, &entries), "defined");
-    target_.check(nc_def_var_deflate(target_.file(), id, 1, 1, 2), "defined");
+    const int level = target_.settings().compression;
+    if (level > 0) target_.check(nc_def_var_deflate(target_.file(), id, 1, 1, level), "defined");
     return id;
   };
   std::vector<std::string> names;
@@ -60,36 +76,40 @@ void ResultEvents::define_kinds() {
   std::vector<std::string> names;
   for (const EventDescription& event : model.events) names.push_back(event.name);
   const auto name_kinds = [&](int id) { target_.put_flags(id, names); };
-  const int event_kind_dimension = target_.define_dimension("event_kind", model.events.size());
+  event_kind_dimension_ = target_.define_dimension("event_kind", model.events.size());
   events_not_logged_ = target_.define_variable("events_not_logged", NC_INT64, {target_.instance_dimension()}, "1",
                                                "events of the instance that did not fit its log");
   last_event_ = target_.define_variable("event_last", NC_SHORT, {target_.instance_dimension()}, "",
                                         "the event that occurred last, which of an event storm is the one; -1: none");
   name_kinds(last_event_);
-  event_kind_ = target_.define_variable("event_kind", NC_SHORT, {event_kind_dimension}, "", "events of the model");
+  event_kind_ = target_.define_variable("event_kind", NC_SHORT, {event_kind_dimension_}, "", "events of the model");
   name_kinds(event_kind_);
-  event_probability_ = target_.define_variable(
-      "event_probability", NC_DOUBLE, {event_kind_dimension, target_.time_dimension()}, "1",
+  const auto define_probability = [&](const std::string& name, const std::string& long_name) {
+    return target_.define_variable(name, NC_DOUBLE, {event_kind_dimension_, target_.time_dimension()}, "1", long_name);
+  };
+  event_probability_ = define_probability(
+      "event_probability",
       "part of the instances in which the event has occurred, of those whose solution is known at the time");
+  event_probability_low_ = define_probability(
+      "event_probability_low", "lower end of the 95 % interval (Wilson) of the probability, for independent instances");
+  event_probability_high_ =
+      define_probability("event_probability_high",
+                         "upper end of the 95 % interval (Wilson) of the probability, for independent instances");
   if (!target_.probabilities().empty()) {
     event_quantile_ = target_.define_variable("event_first_time_quantile", NC_DOUBLE,
-                                              {event_kind_dimension, target_.quantile_dimension()}, model.time_unit,
+                                              {event_kind_dimension_, target_.quantile_dimension()}, model.time_unit,
                                               "quantiles of the first event's time over the instances where it occurs");
   }
-  const int bin_dimension = target_.define_dimension("event_bin", event_bins);
-  const int edge_dimension = target_.define_dimension("event_bin_edge", event_bins + 1);
-  event_bin_edge_ = target_.define_variable("event_bin_edge", NC_DOUBLE, {edge_dimension}, model.time_unit,
-                                            "edges of the bins of first times; a bin includes its later edge");
-  event_histogram_ =
-      target_.define_variable("event_first_time_histogram", NC_INT64, {event_kind_dimension, bin_dimension}, "1",
-                              "instances whose first event falls in the bin");
   occurred_.assign(model.events.size() * target_.times(), 0);
   known_.assign(model.events.size() * target_.times(), 0);
 }
 
-void ResultEvents::write(const Chunk& chunk) {
+void ResultEvents::write(const Chunk& chunk, const ResultDigest& digest) {
   write_instances(chunk);
-  count_occurrences(chunk);
+  for (std::size_t k = 0; k < occurred_.size(); ++k) {
+    occurred_[k] += digest.occurred[k];
+    known_[k] += digest.known[k];
+  }
   write_log(chunk);
 }
 
@@ -103,10 +123,6 @@ void ResultEvents::write_instances(const Chunk& chunk) {
   target_.check(nc_put_vara_longlong(target_.file(), events_not_logged_, &first, &rows, not_logged.data()), "written");
   target_.write_column(chunk, last_event_,
                        [&](std::size_t i) { return static_cast<double>(chunk.outcomes[i].last_event); });
-  for (std::size_t i = 0; i < rows; ++i) {
-    earliest_ = std::min({earliest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
-    latest_ = std::max({latest_, chunk.t_span[2 * i], chunk.t_span[2 * i + 1]});
-  }
 }
 
 void ResultEvents::write_log(const Chunk& chunk) {
@@ -145,8 +161,10 @@ void ResultEvents::write_log(const Chunk& chunk) {
 }
 
 // An instance that failed before an output time says nothing of the events up to it, unless they occurred.
-void ResultEvents::count_occurrences(const Chunk& chunk) {
+void ResultEvents::prepare(const Chunk& chunk, ResultDigest& digest) const {
   const std::size_t kinds = target_.settings().model.events.size();
+  digest.occurred.assign(kinds * target_.times(), 0);
+  digest.known.assign(kinds * target_.times(), 0);
   for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
     const double* times = chunk.times.data() + i * target_.times();
     const double direction = target_.times() > 1 && times[target_.times() - 1] < times[0] ? -1.0 : 1.0;
@@ -156,8 +174,8 @@ void ResultEvents::count_occurrences(const Chunk& chunk) {
       for (std::size_t t = 0; t < target_.times(); ++t) {
         const bool occurred = direction * time <= direction * times[t];
         const bool arrived = direction * outcome.t_reached >= direction * times[t];
-        occurred_[k * target_.times() + t] += occurred ? 1 : 0;
-        known_[k * target_.times() + t] += occurred || arrived || succeeded(outcome.status) ? 1 : 0;
+        digest.occurred[k * target_.times() + t] += occurred ? 1 : 0;
+        digest.known[k * target_.times() + t] += occurred || arrived || succeeded(outcome.status) ? 1 : 0;
       }
     }
   }
@@ -175,31 +193,67 @@ std::vector<double> ResultEvents::first_times(std::size_t kind) const {
 }
 
 void ResultEvents::write_statistics() {
-  std::vector<double> probability(occurred_.size());
-  for (std::size_t k = 0; k < probability.size(); ++k) {
-    probability[k] = known_[k] > 0 ? static_cast<double>(occurred_[k]) / static_cast<double>(known_[k]) : nan;
-  }
-  target_.check(nc_put_var_double(target_.file(), event_probability_, probability.data()), "written");
-  std::vector<double> edges;
-  for (std::size_t k = 0; k <= event_bins; ++k) {
-    edges.push_back(std::lerp(earliest_, latest_, static_cast<double>(k) / static_cast<double>(event_bins)));
-  }
-  target_.check(nc_put_var_double(target_.file(), event_bin_edge_, edges.data()), "written");
-  std::vector<long long> histogram;
+  write_probabilities();
+  std::vector<std::vector<double>> times;
   std::vector<double> quantiles;
   for (std::size_t k = 0; k < target_.settings().model.events.size(); ++k) {
-    std::vector<double> times = first_times(k);
-    std::vector<long long> bins(event_bins);
-    for (const double time : times) {
-      const auto beyond = std::lower_bound(edges.begin() + 1, edges.end() - 1, time);
-      ++bins[static_cast<std::size_t>(beyond - edges.begin() - 1)];
-    }
-    histogram.insert(histogram.end(), bins.begin(), bins.end());
-    for (const double level : target_.probabilities()) quantiles.push_back(select_quantile(times, level));
+    times.push_back(first_times(k));
+    const std::vector<double> found = quantiles_of(times.back(), target_.probabilities());
+    quantiles.insert(quantiles.end(), found.begin(), found.end());
   }
-  target_.check(nc_put_var_longlong(target_.file(), event_histogram_, histogram.data()), "written");
   if (!target_.probabilities().empty())
     target_.check(nc_put_var_double(target_.file(), event_quantile_, quantiles.data()), "written");
+  write_histograms(std::move(times));
+}
+
+void ResultEvents::write_probabilities() const {
+  std::vector<double> probability;
+  std::vector<double> low;
+  std::vector<double> high;
+  for (std::size_t k = 0; k < occurred_.size(); ++k) {
+    const auto hits = static_cast<double>(occurred_[k]);
+    const auto count = static_cast<double>(known_[k]);
+    const Interval interval = wilson_interval(hits, count);
+    probability.push_back(count > 0.0 ? hits / count : nan);
+    low.push_back(interval.low);
+    high.push_back(interval.high);
+  }
+  target_.check(nc_put_var_double(target_.file(), event_probability_, probability.data()), "written");
+  target_.check(nc_put_var_double(target_.file(), event_probability_low_, low.data()), "written");
+  target_.check(nc_put_var_double(target_.file(), event_probability_high_, high.data()), "written");
+}
+
+/// How many bins there are follows from the times, so they are defined now.
+void ResultEvents::write_histograms(std::vector<std::vector<double>> times) const {
+  std::size_t bins = 1;
+  std::vector<std::vector<double>> edges;
+  for (std::vector<double>& of_kind : times) {
+    edges.push_back(bin_edges(of_kind));
+    bins = std::max(bins, edges.back().size() - (edges.back().empty() ? 0 : 1));
+  }
+  std::vector<long long> counts;
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    std::vector<long long> of_kind(bins);
+    for (const double time : times[k]) {
+      const auto beyond = std::lower_bound(edges[k].begin() + 1, edges[k].end() - 1, time);
+      ++of_kind[static_cast<std::size_t>(beyond - edges[k].begin() - 1)];
+    }
+    counts.insert(counts.end(), of_kind.begin(), of_kind.end());
+    edges[k].resize(bins + 1, nan);
+  }
+  const int bin_dimension = target_.define_dimension("event_bin", bins);
+  const int edge_dimension = target_.define_dimension("event_bin_edge", bins + 1);
+  const int edge = target_.define_variable("event_bin_edge", NC_DOUBLE, {event_kind_dimension_, edge_dimension},
+                                           target_.settings().model.time_unit,
+                                           "edges of the bins of first times, missing beyond those that an event has; "
+                                           "a bin includes its later edge, the first one both");
+  const int histogram =
+      target_.define_variable("event_first_time_histogram", NC_INT64, {event_kind_dimension_, bin_dimension}, "1",
+                              "instances whose first event falls in the bin");
+  std::vector<double> all_edges;
+  for (const std::vector<double>& of_kind : edges) all_edges.insert(all_edges.end(), of_kind.begin(), of_kind.end());
+  target_.check(nc_put_var_double(target_.file(), edge, all_edges.data()), "written");
+  target_.check(nc_put_var_longlong(target_.file(), histogram, counts.data()), "written");
 }
 
 void ResultEvents::write_what_is_known() const {

@@ -1,9 +1,9 @@
 #pragma once
 // Events in a result file: their log, first times, probabilities and histograms.
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "host/io/result_digest.hpp"
 #include "host/io/result_target.hpp"
 
 namespace manyfold {
@@ -12,7 +12,9 @@ class ResultEvents {
  public:
   /// Defines the variables.
   explicit ResultEvents(const ResultTarget& target);
-  void write(const Chunk& chunk);
+  /// By several threads at a time.
+  void prepare(const Chunk& chunk, ResultDigest& digest) const;
+  void write(const Chunk& chunk, const ResultDigest& digest);
   /// After the last chunk.
   void write_statistics();
   /// The kinds of events.
@@ -23,7 +25,8 @@ class ResultEvents {
   void define_kinds();
   void write_log(const Chunk& chunk);
   void write_instances(const Chunk& chunk);
-  void count_occurrences(const Chunk& chunk);
+  void write_probabilities() const;
+  void write_histograms(std::vector<std::vector<double>> first_times) const;
   std::vector<double> first_times(std::size_t kind) const;
   /// Numbers in an entry of the log, before or after the event.
   std::size_t entry_size() const { return target_.saved() + target_.settings().model.discrete.size(); }
@@ -34,14 +37,13 @@ class ResultEvents {
   int event_name_ = -1;
   int event_direction_ = -1;
   int event_kind_ = -1;
+  int event_kind_dimension_ = -1;
   int event_probability_ = -1;
+  int event_probability_low_ = -1;
+  int event_probability_high_ = -1;
   int event_quantile_ = -1;
   int events_not_logged_ = -1;
   int last_event_ = -1;
-  int event_bin_edge_ = -1;
-  int event_histogram_ = -1;
-  double earliest_ = std::numeric_limits<double>::infinity();  // ends of the time spans of all instances
-  double latest_ = -std::numeric_limits<double>::infinity();
   std::vector<int> event_values_;       // before and after, of each saved variable and discrete number
   std::size_t events_ = 0;              // entries written
   std::vector<std::int64_t> occurred_;  // [events of the model][times]: instances in which it has occurred

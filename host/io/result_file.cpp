@@ -16,6 +16,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/io/result_events.hpp"
+#include "host/io/result_reductions.hpp"
 #include "host/io/result_statistics.hpp"
 #include "host/io/result_target.hpp"
 #include "host/io/result_verification.hpp"
@@ -63,16 +64,32 @@ class ResultFile::Writer {
     target_.check(nc_sync(target_.file()), "written");
   }
 
+  void prepare(const Chunk& chunk, ResultDigest& digest) const {
+    hold(chunk, digest);
+    const std::vector<double>& values = digest.held.empty() ? chunk.values : digest.held;
+    statistics_->prepare(chunk, values, digest);
+    reductions_->prepare(chunk, values, digest);
+    if (events_) events_->prepare(chunk, digest);
+  }
+
   void write(const Chunk& chunk) {
     check_chunk(chunk);
     if (chunk.count == 0) return;
+    if (const auto* digest = dynamic_cast<const ResultDigest*>(chunk.digest.get())) return write(chunk, *digest);
+    ResultDigest digest;
+    prepare(chunk, digest);
+    write(chunk, digest);
+  }
+
+  void write(const Chunk& chunk, const ResultDigest& digest) {
     silence_hdf5_in_this_thread();
     try {
       write_outcomes(chunk);
       write_inputs(chunk);
       write_plain_columns(chunk);
-      statistics_->write(chunk);
-      if (events_) events_->write(chunk);
+      statistics_->write(chunk, digest);
+      reductions_->write(chunk, digest);
+      if (events_) events_->write(chunk, digest);
       finished_ += std::count_if(chunk.outcomes.begin(), chunk.outcomes.end(),
                                  [](const InstanceOutcome& outcome) { return outcome.status != Status::cancelled; });
     } catch (...) {
@@ -80,6 +97,8 @@ class ResultFile::Writer {
       throw;
     }
   }
+
+  std::vector<ReductionSummary> reductions() const { return reductions_->summaries(); }
 
   void write_verification(const Verification& verification) {
     silence_hdf5_in_this_thread();
@@ -92,6 +111,7 @@ class ResultFile::Writer {
     }
     failed_ = true;  // until everything below has succeeded
     statistics_->write_statistics();
+    reductions_->write_statistics();
     if (events_) events_->write_statistics();
     if (interrupted || finished_ < target_.settings().instances) {
       target_.put_text(NC_GLOBAL, "interrupted", "true");
@@ -119,6 +139,29 @@ class ResultFile::Writer {
     require_indices(settings.sampled_initial, settings.model.initial_quantities().size(), "sampled_initial");
     require_indices(settings.sampled_parameters, settings.model.parameters.size(), "sampled_parameters");
     return settings;
+  }
+
+  /// The values with those at the end of instances that ended by an event, at the output times after it.
+  void hold(const Chunk& chunk, ResultDigest& digest) const {
+    digest.held.clear();
+    if (!target_.settings().hold) return;
+    digest.held = chunk.values;
+    const std::vector<int>& saved = target_.settings().saved;
+    const std::size_t variables = target_.settings().model.variables.size();
+    const std::size_t end_states = chunk.end_states.size() / chunk.outcomes.size();
+    for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
+      if (chunk.outcomes[i].status != Status::terminated_by_event) continue;
+      const double direction = chunk.t_span[2 * i + 1] < chunk.t_span[2 * i] ? -1.0 : 1.0;
+      for (std::size_t t = i * target_.times(); t < (i + 1) * target_.times(); ++t) {
+        if (direction * chunk.times[t] <= direction * chunk.outcomes[i].t_reached) continue;
+        for (std::size_t v = 0; v < saved.size(); ++v) {
+          // In end states, derivatives come between variables and observables.
+          const auto quantity = static_cast<std::size_t>(saved[v]);
+          const std::size_t place = quantity < variables ? quantity : quantity + variables;
+          digest.held[t * saved.size() + v] = chunk.end_states[i * end_states + place];
+        }
+      }
+    }
   }
 
   void check_chunk(const Chunk& chunk) const {
@@ -159,6 +202,7 @@ class ResultFile::Writer {
                                                  : std::vector{target_.time_dimension()},
                                     model.time_unit, "time");
     statistics_.emplace(target_);
+    reductions_.emplace(target_);
     for (const int index : target_.settings().sampled_parameters) {
       const auto& parameter = model.parameters[static_cast<std::size_t>(index)];
       parameters_.push_back(target_.define_variable("param_" + parameter.name, NC_DOUBLE, per_instance, parameter.unit,
@@ -333,6 +377,7 @@ class ResultFile::Writer {
 
   ResultTarget target_;
   std::optional<ResultStatistics> statistics_;
+  std::optional<ResultReductions> reductions_;
   std::optional<ResultEvents> events_;
   std::optional<ResultVerification> verification_;
   bool failed_ = false;
@@ -369,8 +414,18 @@ ResultFile::ResultFile(ResultFileSettings settings, OutputFile output)
 
 ResultFile::~ResultFile() = default;
 
+void ResultFile::prepare(Chunk& chunk) const {
+  // Copies of a chunk have their digest in common.
+  if (chunk.digest.use_count() != 1) chunk.digest = std::make_shared<ResultDigest>();
+  writer_->prepare(chunk, dynamic_cast<ResultDigest&>(*chunk.digest));
+}
+
 void ResultFile::write(const Chunk& chunk) {
   writer_->write(chunk);
+}
+
+std::vector<ReductionSummary> ResultFile::reductions() const {
+  return writer_->reductions();
 }
 
 void ResultFile::write_verification(const Verification& verification) {

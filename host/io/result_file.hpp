@@ -14,7 +14,9 @@
 #include "host/engine/verification.hpp"
 #include "host/io/output_file.hpp"
 #include "host/io/output_times.hpp"
+#include "host/io/reduction.hpp"
 #include "host/io/statistics.hpp"
+#include "host/io/wilson.hpp"
 
 namespace manyfold {
 
@@ -24,6 +26,17 @@ struct VerificationPlan {
   std::array<std::string, 2> references;  ///< methods
   double rtol = 0.0;                      ///< of the references
   double share = 0.0;                     ///< that was asked for
+};
+
+/// A reduction over all instances for which it is known.
+struct ReductionSummary {
+  std::string text;
+  bool criterion = false;
+  std::int64_t instances = 0;
+  double mean = 0.0;  ///< of a criterion: the yield
+  double min = 0.0;
+  double max = 0.0;
+  Interval interval;  ///< of the yield
 };
 
 struct ResultFileSettings {
@@ -36,7 +49,10 @@ struct ResultFileSettings {
   std::vector<int> sampled_initial;           ///< indices
   std::array<bool, 2> sampled_times = {false, false};
   bool trajectories = true;  ///< false: statistics only
+  int compression = 0;       ///< level of deflate, 1 to 9; 0: none
+  bool hold = false;         ///< after a terminal event values stay as they are; needs `Chunk::end_states`
   std::vector<StatisticRequest> statistics;
+  std::vector<Reduction> reductions;
   SolverOptions options;   ///< attributes method, rtol, atol, precision, projection
   std::string sweep_file;  ///< its text
   std::uint64_t seed = 0;
@@ -62,8 +78,13 @@ class ResultFile : public ResultSink {
   ResultFile(ResultFileSettings settings, OutputFile output);
   ~ResultFile() override;
 
-  /// Each instance at most once; throws UsageError for arrays of the wrong size and instances outside the ensemble.
+  void prepare(Chunk& chunk) const override;
+  /// Each instance at most once; prepares a chunk that is not prepared; throws UsageError for arrays of the wrong size
+  /// and instances outside the ensemble.
   void write(const Chunk& chunk) override;
+
+  /// Of the instances that are written.
+  std::vector<ReductionSummary> reductions() const;
 
   /// Writes what was found of the instances of `ResultFileSettings::verification`, in their order.
   void write_verification(const Verification& verification);

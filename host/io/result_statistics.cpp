@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "host/engine/processors.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -78,58 +80,83 @@ void ResultStatistics::write_what_is_known() const {
   target_.check(nc_put_var_double(target_.file(), quantile_, target_.probabilities().data()), "written");
 }
 
-void ResultStatistics::write(const Chunk& chunk) {
-  if (target_.settings().trajectories) write_trajectories(chunk);
-  if (statistics_) statistics_->add(chunk.values);
-  if (spill_) spill_->add(chunk.values);
-}
-
-void ResultStatistics::write_trajectories(const Chunk& chunk) {
-  for (std::size_t v = 0; v < target_.saved(); ++v) {
-    rows_.resize(static_cast<std::size_t>(chunk.count) * target_.times());
-    for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i] = chunk.values[i * target_.saved() + v];
-    target_.write_rows(chunk, variables_[v].trajectory, rows_);
+void ResultStatistics::prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const {
+  const std::size_t saved = target_.saved();
+  if (target_.settings().trajectories) {
+    digest.trajectories.resize(saved);
+    for (std::size_t v = 0; v < saved; ++v) {
+      std::vector<double>& rows = digest.trajectories[v];
+      rows.resize(static_cast<std::size_t>(chunk.count) * target_.times());
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = values[i * saved + v];
+    }
   }
+  if (statistics_) digest.moments.assign(chunk.first, values, target_.times() * saved);
+  if (spill_) spill_->put(chunk.first, values);
 }
 
-double ResultStatistics::moment(StatisticRequest::Kind kind, std::size_t column) const {
+void ResultStatistics::write(const Chunk& chunk, const ResultDigest& digest) {
+  for (std::size_t v = 0; v < digest.trajectories.size(); ++v) {
+    target_.write_rows(chunk, variables_[v].trajectory, digest.trajectories[v]);
+  }
+  if (statistics_) statistics_->add(chunk.first, digest.held.empty() ? chunk.values : digest.held, digest.moments);
+}
+
+namespace {
+
+double moment(const Moments& moments, StatisticRequest::Kind kind, std::size_t column) {
   using Kind = StatisticRequest::Kind;
   switch (kind) {
     case Kind::mean:
-      return statistics_->mean(column);
+      return moments.mean(column);
     case Kind::std:
-      return statistics_->standard_deviation(column);
+      return moments.standard_deviation(column);
     case Kind::min:
-      return statistics_->min(column);
+      return moments.min(column);
     case Kind::max:
-      return statistics_->max(column);
+      return moments.max(column);
     case Kind::quantile:
       break;
   }
   return nan;
 }
 
+}  // namespace
+
 void ResultStatistics::write_statistics() {
   if (!statistics_) return;
+  const Moments moments = statistics_->moments();
+  for (std::size_t v = 0; v < target_.saved(); ++v) write_moments(variables_[v], v, moments);
+  if (spill_) write_quantiles();
+}
+
+void ResultStatistics::write_moments(const SavedVariable& variable, std::size_t place, const Moments& moments) const {
+  const auto column = [&](std::size_t time) { return time * target_.saved() + place; };
+  std::vector<double> series(target_.times());
+  for (const auto& [kind, id] : variable.moments) {
+    for (std::size_t t = 0; t < target_.times(); ++t) series[t] = moment(moments, kind, column(t));
+    target_.check(nc_put_var_double(target_.file(), id, series.data()), "written");
+  }
+  std::vector<long long> counts(target_.times());
+  for (std::size_t t = 0; t < target_.times(); ++t) counts[t] = moments.count(column(t));
+  target_.check(nc_put_var_longlong(target_.file(), variable.count, counts.data()), "written");
+}
+
+void ResultStatistics::write_quantiles() const {
+  const std::vector<double>& levels = target_.probabilities();
+  const std::size_t times = target_.times();
+  const std::size_t columns = times * target_.saved();
+  std::vector<double> quantiles(target_.saved() * levels.size() * times);
+  in_threads(target_.settings().options.threads, columns, [&](std::size_t column) {
+    std::vector<double> values = spill_->finite_values(column);
+    const std::vector<double> found = quantiles_of(values, levels);
+    const std::size_t variable = column % target_.saved();
+    for (std::size_t q = 0; q < levels.size(); ++q) {
+      quantiles[(variable * levels.size() + q) * times + column / target_.saved()] = found[q];
+    }
+  });
   for (std::size_t v = 0; v < target_.saved(); ++v) {
-    const auto column = [&](std::size_t time) { return time * target_.saved() + v; };
-    std::vector<double> series(target_.times());
-    for (const auto& [kind, id] : variables_[v].moments) {
-      for (std::size_t t = 0; t < target_.times(); ++t) series[t] = moment(kind, column(t));
-      target_.check(nc_put_var_double(target_.file(), id, series.data()), "written");
-    }
-    std::vector<long long> counts(target_.times());
-    for (std::size_t t = 0; t < target_.times(); ++t) counts[t] = statistics_->count(column(t));
-    target_.check(nc_put_var_longlong(target_.file(), variables_[v].count, counts.data()), "written");
-    if (!spill_) continue;
-    std::vector<double> quantiles(target_.probabilities().size() * target_.times());
-    for (std::size_t t = 0; t < target_.times(); ++t) {
-      std::vector<double> values = spill_->finite_values(column(t));
-      for (std::size_t q = 0; q < target_.probabilities().size(); ++q) {
-        quantiles[q * target_.times() + t] = select_quantile(values, target_.probabilities()[q]);
-      }
-    }
-    target_.check(nc_put_var_double(target_.file(), variables_[v].quantiles, quantiles.data()), "written");
+    const double* from = quantiles.data() + v * levels.size() * times;
+    target_.check(nc_put_var_double(target_.file(), variables_[v].quantiles, from), "written");
   }
 }
 

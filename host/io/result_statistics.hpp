@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/io/quantiles.hpp"
+#include "host/io/result_digest.hpp"
 #include "host/io/result_target.hpp"
 #include "host/io/statistics.hpp"
 
@@ -16,7 +18,9 @@ class ResultStatistics {
   /// Makes room for what is added up.
   void prepare();
   void write_what_is_known() const;
-  void write(const Chunk& chunk);
+  /// By several threads at a time. `values`: as in the chunk, or with those that are held.
+  void prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const;
+  void write(const Chunk& chunk, const ResultDigest& digest);
   /// After the last chunk.
   void write_statistics();
   void forget() { spill_.reset(); }
@@ -30,15 +34,14 @@ class ResultStatistics {
   };
 
   SavedVariable define(const VariableDescription& variable) const;
-  double moment(StatisticRequest::Kind kind, std::size_t column) const;
-  void write_trajectories(const Chunk& chunk);
+  void write_moments(const SavedVariable& variable, std::size_t place, const Moments& moments) const;
+  void write_quantiles() const;
 
   const ResultTarget& target_;
   int quantile_ = -1;
   std::vector<SavedVariable> variables_;
   std::optional<Statistics> statistics_;
   std::optional<ColumnSpill> spill_;
-  std::vector<double> rows_;
 };
 
 }  // namespace manyfold

@@ -173,7 +173,7 @@ void ResultTarget::compress(int id, nc_type type, bool with_times) const {
   const std::int64_t instances = std::clamp<std::int64_t>(target / times, 1, settings_.instances);
   const std::size_t sizes[2] = {static_cast<std::size_t>(instances), static_cast<std::size_t>(times)};
   check(nc_def_var_chunking(file_, id, NC_CHUNKED, sizes), "defined");
-  check(nc_def_var_deflate(file_, id, 1, 1, 2), "defined");
+  if (settings_.compression > 0) check(nc_def_var_deflate(file_, id, 1, 1, settings_.compression), "defined");
   const std::size_t bytes = sizes[0] * sizes[1] * (type == NC_BYTE ? 1 : 8);
   check(nc_set_var_chunk_cache(file_, id, 2 * bytes, 101, 0.75F), "defined");
 }

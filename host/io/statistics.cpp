@@ -1,24 +1,86 @@
 #include "host/io/statistics.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include <manyfold/error.hpp>
 
+#include "host/io/vector_code.hpp"
+
 namespace manyfold {
 namespace {
+
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Columns that are added up together, in registers.
+constexpr std::size_t lanes = 8;
+
+struct Sums {
+  double count[lanes] = {};
+  double mean[lanes] = {};
+  double squares[lanes] = {};
+  double min[lanes] = {};
+  double max[lanes] = {};
+};
+
+/// Of `rows` rows of `lanes` values each, `stride` values apart.
+MANYFOLD_VECTOR_CODE Sums sums_of(const double* values, std::size_t rows, std::size_t stride) {
+  Sums sums;
+  for (std::size_t k = 0; k < lanes; ++k) {
+    sums.min[k] = infinity;
+    sums.max[k] = -infinity;
+  }
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double* x = values + row * stride;
+    for (std::size_t k = 0; k < lanes; ++k) {
+      const bool finite = x[k] - x[k] == 0.0;
+      sums.count[k] += finite ? 1.0 : 0.0;
+      sums.mean[k] += finite ? x[k] : 0.0;
+      const double low = finite ? x[k] : infinity;
+      const double high = finite ? x[k] : -infinity;
+      sums.min[k] = low < sums.min[k] ? low : sums.min[k];
+      sums.max[k] = high > sums.max[k] ? high : sums.max[k];
+    }
+  }
+  for (std::size_t k = 0; k < lanes; ++k) sums.mean[k] /= sums.count[k] > 0.0 ? sums.count[k] : 1.0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const double* x = values + row * stride;
+    for (std::size_t k = 0; k < lanes; ++k) {
+      const double distance = x[k] - x[k] == 0.0 ? x[k] - sums.mean[k] : 0.0;
+      sums.squares[k] += distance * distance;
+    }
+  }
+  return sums;
 }
+
+/// The moments of `theirs` into those of `mine`, for `columns` columns.
+MANYFOLD_VECTOR_CODE void merge_moments(std::size_t columns, double* count, double* mean, double* squares,
+                                        const double* their_count, const double* their_mean,
+                                        const double* their_squares) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    const double all = count[c] + their_count[c];
+    const double share = their_count[c] / (all > 0.0 ? all : 1.0);
+    const double distance = their_mean[c] - mean[c];
+    mean[c] += distance * share;
+    squares[c] += their_squares[c] + distance * distance * (count[c] * share);
+    count[c] = all;
+  }
+}
+
+MANYFOLD_VECTOR_CODE void merge_extremes(std::size_t columns, double* min, double* max, const double* their_min,
+                                         const double* their_max) {
+  for (std::size_t c = 0; c < columns; ++c) {
+    min[c] = their_min[c] < min[c] ? their_min[c] : min[c];
+    max[c] = their_max[c] > max[c] ? their_max[c] : max[c];
+  }
+}
+
+}  // namespace
 
 std::optional<StatisticRequest> StatisticRequest::parse(std::string_view text) {
   if (text == "mean") return StatisticRequest{Kind::mean, 0.0};
@@ -35,133 +97,111 @@ std::optional<StatisticRequest> StatisticRequest::parse(std::string_view text) {
   return StatisticRequest{Kind::quantile, probability};
 }
 
-Statistics::Statistics(std::size_t columns) : moments_(columns) {}
+Moments::Moments(std::size_t columns)
+    : count_(columns), mean_(columns), squares_(columns), min_(columns, infinity), max_(columns, -infinity) {}
 
-void Statistics::add(std::span<const double> values) {
-  if (moments_.empty()) return;
-  if (values.size() % moments_.size() != 0) {
-    throw UsageError(fmt::format("statistics of {} columns were given {} values, but need whole rows", moments_.size(),
-                                 values.size()));
-  }
-  std::size_t column = 0;
-  for (const double value : values) {
-    Moments& moments = moments_[column];
-    if (++column == moments_.size()) column = 0;
-    if (!std::isfinite(value)) continue;
-    moments.min = moments.count == 0 ? value : std::min(moments.min, value);
-    moments.max = moments.count == 0 ? value : std::max(moments.max, value);
-    ++moments.count;
-    const double distance = value - moments.mean;
-    moments.mean += distance / static_cast<double>(moments.count);
-    moments.squares += distance * (value - moments.mean);
+double Moments::mean(std::size_t column) const {
+  return count_[column] > 0.0 ? mean_[column] : nan;
+}
+
+double Moments::standard_deviation(std::size_t column) const {
+  return count_[column] > 1.0 ? std::sqrt(squares_[column] / (count_[column] - 1.0)) : nan;
+}
+
+double Moments::min(std::size_t column) const {
+  return count_[column] > 0.0 ? min_[column] : nan;
+}
+
+double Moments::max(std::size_t column) const {
+  return count_[column] > 0.0 ? max_[column] : nan;
+}
+
+void Moments::assign(std::span<const double> values) {
+  const std::size_t rows = values.size() / columns();
+  std::vector<double> last;  // columns that do not fill all lanes, each row with as many zeros as it lacks
+  for (std::size_t column = 0; column < columns(); column += lanes) {
+    const std::size_t width = std::min(lanes, columns() - column);
+    const double* from = values.data() + column;
+    std::size_t stride = columns();
+    if (width < lanes) {
+      last.assign(rows * lanes, 0.0);
+      for (std::size_t row = 0; row < rows; ++row) std::copy_n(from + row * stride, width, &last[row * lanes]);
+      from = last.data();
+      stride = lanes;
+    }
+    const Sums sums = sums_of(from, rows, stride);
+    const auto at = static_cast<std::ptrdiff_t>(column);
+    std::copy_n(sums.count, width, count_.begin() + at);
+    std::copy_n(sums.mean, width, mean_.begin() + at);
+    std::copy_n(sums.squares, width, squares_.begin() + at);
+    std::copy_n(sums.min, width, min_.begin() + at);
+    std::copy_n(sums.max, width, max_.begin() + at);
   }
 }
 
-void Statistics::merge(const Statistics& other) {
+void Moments::merge(const Moments& other) {
   if (other.columns() != columns()) {
-    throw UsageError(fmt::format("statistics of {} columns cannot take in {} columns", columns(), other.columns()));
+    throw UsageError(fmt::format("moments of {} columns cannot take in {} columns", columns(), other.columns()));
   }
-  for (std::size_t column = 0; column < columns(); ++column) {
-    Moments& mine = moments_[column];
-    const Moments& theirs = other.moments_[column];
-    if (theirs.count == 0) continue;
-    if (mine.count == 0) {
-      mine = theirs;
-      continue;
-    }
-    const auto mine_count = static_cast<double>(mine.count);
-    const auto theirs_count = static_cast<double>(theirs.count);
-    const double distance = theirs.mean - mine.mean;
-    mine.count += theirs.count;
-    const auto all = static_cast<double>(mine.count);
-    mine.mean += distance * (theirs_count / all);
-    mine.squares += theirs.squares + distance * distance * (mine_count * theirs_count / all);
-    mine.min = std::min(mine.min, theirs.min);
-    mine.max = std::max(mine.max, theirs.max);
+  merge_moments(columns(), count_.data(), mean_.data(), squares_.data(), other.count_.data(), other.mean_.data(),
+                other.squares_.data());
+  merge_extremes(columns(), min_.data(), max_.data(), other.min_.data(), other.max_.data());
+}
+
+void BlockMoments::assign(std::int64_t first, std::span<const double> values, std::size_t columns) {
+  const auto rows = static_cast<std::int64_t>(columns > 0 ? values.size() / columns : 0);
+  const std::int64_t head = std::min((rows_per_block - first % rows_per_block) % rows_per_block, rows);
+  const auto count = static_cast<std::size_t>((rows - head) / rows_per_block);
+  const auto block_size = static_cast<std::size_t>(rows_per_block) * columns;
+  blocks_.resize(count, Moments(columns));
+  for (std::size_t k = 0; k < count; ++k) {
+    blocks_[k].assign(values.subspan(static_cast<std::size_t>(head) * columns + k * block_size, block_size));
   }
 }
 
-double Statistics::mean(std::size_t column) const {
-  return moments_[column].count > 0 ? moments_[column].mean : nan;
+Statistics::Statistics(std::size_t columns) : all_(columns) {}
+
+void Statistics::add(std::int64_t first, std::span<const double> values) {
+  BlockMoments blocks;
+  blocks.assign(first, values, all_.columns());
+  add(first, values, blocks);
 }
 
-double Statistics::standard_deviation(std::size_t column) const {
-  const Moments& moments = moments_[column];
-  return moments.count > 1 ? std::sqrt(moments.squares / static_cast<double>(moments.count - 1)) : nan;
-}
-
-double Statistics::min(std::size_t column) const {
-  return moments_[column].count > 0 ? moments_[column].min : nan;
-}
-
-double Statistics::max(std::size_t column) const {
-  return moments_[column].count > 0 ? moments_[column].max : nan;
-}
-
-double select_quantile(std::span<double> values, double probability) {
-  if (values.empty()) return nan;
-  const double place = probability * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::ptrdiff_t>(std::floor(place));
-  const auto low = values.begin() + below;
-  std::nth_element(values.begin(), low, values.end());
-  const double fraction = place - std::floor(place);
-  if (fraction == 0.0) return *low;
-  const double next = *std::min_element(low + 1, values.end());
-  // As numpy does: from the nearer end, so that the result never leaves [low, next].
-  return fraction < 0.5 ? *low + (next - *low) * fraction : next - (next - *low) * (1.0 - fraction);
-}
-
-ColumnSpill::ColumnSpill(const std::filesystem::path& beside, std::size_t columns, std::int64_t instances)
-    : path_(beside.string() + ".scratch-XXXXXX"), columns_(columns), capacity_(instances) {
-  std::string name = path_.string();
-  descriptor_ = ::mkstemp(name.data());
-  if (descriptor_ < 0) throw std::runtime_error(fmt::format("{}: cannot be created: {}", name, std::strerror(errno)));
-  path_ = name;
-  ::unlink(name.c_str());
-}
-
-ColumnSpill::~ColumnSpill() {
-  ::close(descriptor_);
-}
-
-void ColumnSpill::add(std::span<const double> values) {
-  if (columns_ == 0) return;
-  const std::size_t rows = values.size() / columns_;
-  if (rows * columns_ != values.size() || rows_ + static_cast<std::int64_t>(rows) > capacity_) {
-    throw UsageError(fmt::format("quantiles of {} columns and {} instances were given {} values after {} instances",
-                                 columns_, capacity_, values.size(), rows_));
+void Statistics::add(std::int64_t first, std::span<const double> values, const BlockMoments& blocks) {
+  const std::size_t columns = all_.columns();
+  if (columns == 0) return;
+  if (values.size() % columns != 0) {
+    throw UsageError(
+        fmt::format("statistics of {} columns were given {} values, but need whole rows", columns, values.size()));
   }
-  std::vector<double> part(rows);
-  for (std::size_t column = 0; column < columns_; ++column) {
-    for (std::size_t row = 0; row < rows; ++row) part[row] = values[row * columns_ + column];
-    const auto start =
-        (static_cast<std::int64_t>(column) * capacity_ + rows_) * static_cast<std::int64_t>(sizeof(double));
-    const char* bytes = reinterpret_cast<const char*>(part.data());
-    for (std::size_t done = 0; done < rows * sizeof(double);) {
-      const ssize_t written =
-          ::pwrite(descriptor_, bytes + done, rows * sizeof(double) - done, start + static_cast<std::int64_t>(done));
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0)
-        throw std::runtime_error(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(errno)));
-      done += static_cast<std::size_t>(written);
-    }
-  }
-  rows_ += static_cast<std::int64_t>(rows);
+  if (first != next_) end_block();
+  const auto rows = static_cast<std::int64_t>(values.size() / columns);
+  next_ = first + rows;
+  const std::int64_t head = std::min((rows_per_block - first % rows_per_block) % rows_per_block, rows);
+  const std::int64_t whole = rows_per_block * std::ssize(blocks.blocks());
+  add_rows(values.first(static_cast<std::size_t>(head) * columns));
+  if (head > 0 && head < rows) end_block();
+  for (const Moments& block : blocks.blocks()) all_.merge(block);
+  add_rows(values.subspan(static_cast<std::size_t>(head + whole) * columns));
+  if (next_ % rows_per_block == 0) end_block();
 }
 
-std::vector<double> ColumnSpill::finite_values(std::size_t column) const {
-  std::vector<double> values(static_cast<std::size_t>(rows_));
-  const auto start = static_cast<std::int64_t>(column) * capacity_ * static_cast<std::int64_t>(sizeof(double));
-  char* bytes = reinterpret_cast<char*>(values.data());
-  for (std::size_t done = 0; done < values.size() * sizeof(double);) {
-    const ssize_t got = ::pread(descriptor_, bytes + done, values.size() * sizeof(double) - done,
-                                start + static_cast<std::int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw std::runtime_error(fmt::format("{}: cannot be read: {}", path_.string(), std::strerror(errno)));
-    done += static_cast<std::size_t>(got);
-  }
-  std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  return values;
+void Statistics::add_rows(std::span<const double> values) {
+  started_.insert(started_.end(), values.begin(), values.end());
+}
+
+void Statistics::end_block() {
+  if (started_.empty()) return;
+  Moments block(all_.columns());
+  block.assign(started_);
+  all_.merge(block);
+  started_.clear();
+}
+
+Moments Statistics::moments() const {
+  Statistics whole = *this;
+  whole.end_block();
+  return whole.all_;
 }
 
 }  // namespace manyfold

@@ -1,10 +1,12 @@
 #pragma once
-// Statistics over the instances of an ensemble, column by column (a column is one variable at one output time).
+// Moments over the instances of an ensemble, column by column (a column is one variable at one output time).
+//
+// Instances are added up in blocks of 64, whatever chunks they came in: the mean of a block first, then the squared
+// distances from it, both by vector code; blocks are merged in their order (Chan, Golub, LeVeque 1979). So the result
+// does not depend, to the last bit, on threads and chunks, and blocks can be added up by several threads.
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,54 +21,63 @@ struct StatisticRequest {
   static std::optional<StatisticRequest> parse(std::string_view text);
 };
 
-/// Count, mean, standard deviation, minimum and maximum per column. Only finite values count. Values are taken in the
-/// order of the instances (Welford 1962), so the result does not depend on how they were cut into chunks; `merge` adds
-/// another set (Chan, Golub, LeVeque 1979). Columns without values give NaN, with a single value a NaN deviation.
-class Statistics {
+/// Count, mean, standard deviation, minimum and maximum of each column; of finite values only. Columns without values
+/// give NaN, with a single value a NaN deviation.
+class Moments {
  public:
-  explicit Statistics(std::size_t columns);
-  void add(std::span<const double> values);  ///< [instances][columns]
-  void merge(const Statistics& other);       ///< same number of columns, else UsageError
-  std::size_t columns() const { return moments_.size(); }
-  std::int64_t count(std::size_t column) const { return moments_[column].count; }
+  explicit Moments(std::size_t columns);
+
+  std::size_t columns() const { return count_.size(); }
+  std::int64_t count(std::size_t column) const { return static_cast<std::int64_t>(count_[column]); }
   double mean(std::size_t column) const;
   double standard_deviation(std::size_t column) const;  ///< of the sample: n - 1
   double min(std::size_t column) const;
   double max(std::size_t column) const;
 
+  /// Those of `values` [rows][columns] alone.
+  void assign(std::span<const double> values);
+  void merge(const Moments& other);  ///< same number of columns, else UsageError
+
  private:
-  struct Moments {
-    std::int64_t count = 0;
-    double mean = 0.0;
-    double squares = 0.0;  // sum of the squared distances from the mean
-    double min = 0.0;
-    double max = 0.0;
-  };
-  std::vector<Moments> moments_;
+  // Numbers of values are exact up to 2^53.
+  std::vector<double> count_;
+  std::vector<double> mean_;
+  std::vector<double> squares_;  // sum of the squared distances from the mean
+  std::vector<double> min_;
+  std::vector<double> max_;
 };
 
-/// The quantile of ascending-sortable `values` by linear interpolation (type 7 of Hyndman & Fan 1996, numpy's default).
-/// Reorders `values`; NaN when there are none. `probability` in [0, 1].
-double select_quantile(std::span<double> values, double probability);
+inline constexpr std::int64_t rows_per_block = 64;
 
-/// All values, on disk, column by column, for exact quantiles with the memory of one column. The scratch file has no
-/// name on disk once opened, so it goes away however the process ends. Throws std::runtime_error when the disk is full.
-class ColumnSpill {
+/// The moments of the whole blocks among some rows.
+class BlockMoments {
  public:
-  /// A scratch file beside `beside`, for at most `instances` rows.
-  ColumnSpill(const std::filesystem::path& beside, std::size_t columns, std::int64_t instances);
-  ColumnSpill(const ColumnSpill&) = delete;
-  ColumnSpill& operator=(const ColumnSpill&) = delete;
-  ~ColumnSpill();
-  void add(std::span<const double> values);  ///< [instances][columns]
-  std::vector<double> finite_values(std::size_t column) const;
+  /// `values` [rows][columns], of which the first is row number `first`.
+  void assign(std::int64_t first, std::span<const double> values, std::size_t columns);
+  const std::vector<Moments>& blocks() const { return blocks_; }
 
  private:
-  std::filesystem::path path_;
-  std::size_t columns_;
-  std::int64_t capacity_;
-  std::int64_t rows_ = 0;
-  int descriptor_ = -1;
+  std::vector<Moments> blocks_;
+};
+
+/// The moments of rows that come in their order.
+class Statistics {
+ public:
+  explicit Statistics(std::size_t columns);
+  /// `values` [rows][columns] from row number `first` on, and the blocks among them. Throws UsageError for parts of
+  /// rows.
+  void add(std::int64_t first, std::span<const double> values, const BlockMoments& blocks);
+  void add(std::int64_t first, std::span<const double> values);
+  /// Of all rows so far.
+  Moments moments() const;
+
+ private:
+  void add_rows(std::span<const double> values);
+  void end_block();
+
+  Moments all_;
+  std::int64_t next_ = 0;        // number of the row that is expected
+  std::vector<double> started_;  // rows of the block that is not whole yet
 };
 
 }  // namespace manyfold

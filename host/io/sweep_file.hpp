@@ -15,6 +15,7 @@
 #include <manyfold/options.hpp>
 
 #include "host/io/output_times.hpp"
+#include "host/io/reduction.hpp"
 #include "host/io/statistics.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
 
@@ -44,6 +45,11 @@ struct PlacedTolerance {
   double value = 0.0;
 };
 
+struct PlacedReduction {
+  Reduction reduction;
+  SourcePosition position;
+};
+
 /// What the file says, checked as far as it goes without the model.
 struct Sweep {
   std::filesystem::path path;
@@ -70,6 +76,9 @@ struct Sweep {
   std::vector<PlacedName> variables;  ///< to save; empty: all
   bool trajectories = true;
   std::vector<StatisticRequest> statistics;
+  std::vector<PlacedReduction> reductions;
+  int compression = 0;  ///< level of deflate; 0: none
+  bool hold = false;    ///< after a terminal event values stay as they are
 };
 
 /// Reads and checks the file at `path`. `methods` are the names a solver method may have. Throws UsageError with all
@@ -93,6 +102,7 @@ struct ResolvedSweep {
   std::array<double, 2> t_span;  ///< of the instances whose ends are not sampled
   bool trajectories = true;
   std::vector<StatisticRequest> statistics;
+  std::vector<Reduction> reductions;
   std::filesystem::path output_file;
 };
 

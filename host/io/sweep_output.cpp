@@ -16,7 +16,8 @@ class OutputReader : SweepValues {
   OutputReader(Sweep& sweep, SweepProblems& problems) : SweepValues(problems), sweep_(sweep) {}
 
   void read(const toml::table& table) {
-    check_keys(table, "[output]", {"file", "times", "variables", "trajectories", "statistics"});
+    check_keys(table, "[output]",
+               {"file", "times", "variables", "trajectories", "statistics", "reduce", "after_end", "compression"});
     if (const toml::node* node = table.get("file")) {
       if (const auto file = text(*node, "output.file")) sweep_.output_file = *file;
     }
@@ -33,6 +34,11 @@ class OutputReader : SweepValues {
       sweep_.trajectories = boolean(*node, "trajectories").value_or(true);
     }
     if (const toml::node* node = table.get("statistics")) read_statistics(*node);
+    if (const toml::node* node = table.get("reduce")) read_reductions(*node);
+    std::string after_end = "missing";
+    read_name(table, "after_end", "value of after_end", {"missing", "hold"}, after_end);
+    sweep_.hold = after_end == "hold";
+    if (const toml::node* node = table.get("compression")) read_compression(*node);
   }
 
  private:
@@ -87,6 +93,22 @@ class OutputReader : SweepValues {
         problems().add(position, fmt::format("unknown statistic \"{}\"{}", name, did_you_mean(name, known)));
       }
     }
+  }
+
+  void read_reductions(const toml::node& node) {
+    for (const auto& [text, position] : texts(node, "reduce", false)) {
+      try {
+        sweep_.reductions.push_back({Reduction::parse(text), position});
+      } catch (const UsageError& error) {
+        problems().add(position, fmt::format("reduce: {}", error.what()));
+      }
+    }
+  }
+
+  void read_compression(const toml::node& node) {
+    if (node.value_exact<std::string>() == "none") return;
+    if (!node.is_integer()) return wrong(node, "compression", "\"none\" or a level from 1 to 9");
+    sweep_.compression = static_cast<int>(integer(node, "compression", 1, 9).value_or(0));
   }
 
   Sweep& sweep_;

@@ -94,6 +94,31 @@ std::vector<int> saved_variables(const Sweep& sweep, const ModelDescription& mod
   return saved;
 }
 
+/// The reductions, with the places of their variables among those that are saved.
+std::vector<Reduction> known_reductions(const Sweep& sweep, const ModelDescription& model,
+                                        const std::vector<int>& saved, SweepProblems& problems) {
+  Names quantities;
+  for (const VariableDescription& quantity : model.output_quantities()) quantities.push_back(quantity.name);
+  std::vector<Reduction> known;
+  for (const auto& [reduction, position] : sweep.reductions) {
+    known.push_back(reduction);
+    for (Reduction::Term& term : known.back().terms()) {
+      const int index = index_of(quantities, term.variable);
+      const auto place = std::find(saved.begin(), saved.end(), index);
+      if (index < 0) {
+        problems.add(position, fmt::format("reduce: model \"{}\" has no variable \"{}\"{}", model.name, term.variable,
+                                           did_you_mean(term.variable, quantities)));
+      } else if (place == saved.end()) {
+        problems.add(position, fmt::format("reduce: \"{}\" is not saved: add it to output.variables; with "
+                                           "trajectories = false the file does not grow",
+                                           term.variable));
+      }
+      term.place = static_cast<int>(place - saved.begin());
+    }
+  }
+  return known;
+}
+
 /// Nothing if they cannot be made.
 std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDescription& model,
                                               SweepProblems& problems) {
@@ -181,9 +206,10 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
     check_spans(sweep, model, *inputs, problems);
     check_memory(sweep, model, saved.size(), options, inputs->instances(), problems);
   }
+  std::vector<Reduction> reductions = known_reductions(sweep, model, saved, problems);
   problems.raise();
-  return {std::move(*inputs), std::move(options), std::move(saved), sweep.times, t_span,
-          sweep.trajectories, sweep.statistics,   sweep.output_file};
+  return {std::move(*inputs), std::move(options), std::move(saved),      sweep.times,      t_span,
+          sweep.trajectories, sweep.statistics,   std::move(reductions), sweep.output_file};
 }
 
 }  // namespace manyfold

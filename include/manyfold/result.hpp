@@ -2,6 +2,7 @@
 // Results leave the engine in chunks: values that a sink writes, merges or forgets.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,12 +14,21 @@ namespace manyfold {
 template <class T>
 using ColumnVector = std::vector<T>;
 
+/// What a sink has made of a chunk before it is written.
+struct ChunkDigest {
+  ChunkDigest() = default;
+  ChunkDigest(const ChunkDigest&) = delete;
+  ChunkDigest& operator=(const ChunkDigest&) = delete;
+  virtual ~ChunkDigest() = default;
+};
+
 /// Finished instances `first` ... `first + count - 1`, in order. Each column has `count` rows, one per instance, of the
 /// elements that `Columns` says.
 struct Chunk : Columns<ColumnVector> {
   std::int64_t first = 0;
   std::int64_t count = 0;
   InstanceShape shape;
+  std::shared_ptr<ChunkDigest> digest;  ///< of `ResultSink::prepare`; kept, for its memory, when a chunk is used again
 
   Chunk() = default;
   /// Room for `count` instances from `first` on; all numbers are missing yet.
@@ -34,6 +44,18 @@ struct Chunk : Columns<ColumnVector> {
         shape,
         [&]<class T>(const Column& column, std::vector<T>& array) {
           array.resize(static_cast<std::size_t>(count * column.width), missing<T>());
+        },
+        *this);
+  }
+
+  /// Makes what instance `first + i` has missing: its results and, if so, its inputs. Its log ends where its counters
+  /// say.
+  void clear(std::int64_t i, bool with_inputs) {
+    for_each_column(
+        shape,
+        [&]<class T>(const Column& column, std::vector<T>& array) {
+          if (column.role == ColumnRole::log || (column.role == ColumnRole::input && !with_inputs)) return;
+          std::fill_n(array.begin() + i * column.width, column.width, missing<T>());
         },
         *this);
   }
@@ -64,13 +86,17 @@ struct Chunk : Columns<ColumnVector> {
   }
 };
 
-/// Where chunks go. `write` is called from one thread at a time.
+/// Where chunks go.
 class ResultSink {
  public:
   ResultSink() = default;
   ResultSink(const ResultSink&) = delete;
   ResultSink& operator=(const ResultSink&) = delete;
   virtual ~ResultSink() = default;
+  /// Called by the thread that finished the chunk, for several chunks at the same time: whatever of the work needs no
+  /// other chunk goes here, and its outcome into `chunk.digest`.
+  virtual void prepare(Chunk& chunk) const { static_cast<void>(chunk); }
+  /// Called from one thread at a time, after `prepare`.
   virtual void write(const Chunk& chunk) = 0;
   /// Whether chunks must come in the order of the instances; else they come as they finish, and a slow one delays no
   /// other.

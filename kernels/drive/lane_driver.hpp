@@ -134,6 +134,7 @@ class LaneDriver {
       if (time == assignment.t_begin) write_state(lane, assignment.values + next * saved_.count);
       ++next;
     }
+    output_[lane] = assignment.values + next * saved_.count;
     set_output_time(lane);
   }
 
@@ -155,16 +156,13 @@ class LaneDriver {
       const auto point = integrator_.point(lanes, output_time_);
       const auto slope = [&](int i) { return integrator_.dense_slope(i, output_time_); };
       for_each_saved(output_time_, point, slope, [&](int place, const Real& value) {
-        for (int lane = 0; lane < width; ++lane) {
-          if (!Lanes::test(lanes, lane)) continue;
-          assignment_[lane].values[next_time_[lane] * saved_.count + place] = Lanes::get(value, lane);
-        }
+        for_each_lane(lanes, [&](int lane) { output_[lane][place] = Lanes::get(value, lane); });
       });
-      for (int lane = 0; lane < width; ++lane) {
-        if (!Lanes::test(lanes, lane)) continue;
+      for_each_lane(lanes, [&](int lane) {
+        output_[lane] += saved_.count;
         ++next_time_[lane];
         set_output_time(lane);
-      }
+      });
     }
   }
 
@@ -274,6 +272,7 @@ class LaneDriver {
   Integrator<Method> integrator_;
   Assignment assignment_[width];
   int next_time_[width] = {};
+  double* output_[width] = {};     ///< what is saved at the next time
   int logged_[width] = {};         ///< events in the log
   int logged_before_[width] = {};  ///< events in the log before those of the present tick
   int last_event_[width] = {};     ///< index of the last event; -1: none

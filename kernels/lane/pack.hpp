@@ -19,6 +19,22 @@ using PackArchitecture = xsimd::sse2;
 using NarrowArchitecture = xsimd::sse2;
 #endif
 
+// A bit for each lane of a mask that lies in a register of numbers.
+#if defined(__AVX2__)
+MANYFOLD_INLINE unsigned bits_of(__m256d mask) {
+  return static_cast<unsigned>(_mm256_movemask_pd(mask));
+}
+MANYFOLD_INLINE unsigned bits_of(__m256 mask) {
+  return static_cast<unsigned>(_mm256_movemask_ps(mask));
+}
+#endif
+MANYFOLD_INLINE unsigned bits_of(__m128d mask) {
+  return static_cast<unsigned>(_mm_movemask_pd(mask));
+}
+MANYFOLD_INLINE unsigned bits_of(__m128 mask) {
+  return static_cast<unsigned>(_mm_movemask_ps(mask));
+}
+
 template <class Element, class Architecture>
 class BasicPackMask {
  public:
@@ -27,6 +43,17 @@ class BasicPackMask {
   MANYFOLD_INLINE BasicPackMask(bool value) : value_(value) {}
   MANYFOLD_INLINE explicit BasicPackMask(Register value) : value_(value) {}
   MANYFOLD_INLINE Register value() const { return value_; }
+  /// Lane k is bit k.
+  MANYFOLD_INLINE unsigned bits() const {
+    if constexpr (is_same<Architecture, NarrowArchitecture> || !is_same<PackArchitecture, xsimd::avx512dq>) {
+      return bits_of(typename Register::register_type(value_));
+    } else {
+      return value_.data;
+    }
+  }
+  friend MANYFOLD_INLINE void for_each_lane(BasicPackMask mask, auto&& visit) {
+    for (unsigned left = mask.bits(); left != 0; left &= left - 1) visit(__builtin_ctz(left));
+  }
 
   friend MANYFOLD_INLINE BasicPackMask operator&(BasicPackMask a, BasicPackMask b) {
     return BasicPackMask(a.value_ & b.value_);
@@ -181,9 +208,7 @@ struct LaneTraits<BasicPack<Element, Architecture>> {
   static MANYFOLD_INLINE void set(CountPack<Architecture>& counts, int lane, double to) {
     reinterpret_cast<MayAlias<int>::type*>(&counts)[lane] = static_cast<int>(to);
   }
-  static MANYFOLD_INLINE bool test(const Mask& mask, int lane) {
-    return get(select(mask, Real(1.0), Real(0.0)), lane) != 0.0;
-  }
+  static MANYFOLD_INLINE bool test(const Mask& mask, int lane) { return (mask.bits() >> lane & 1U) != 0; }
   /// The mask that holds lane `lane` alone.
   static MANYFOLD_INLINE Mask only(int lane) {
     Real position(0.0);

@@ -54,6 +54,10 @@ MANYFOLD_INLINE bool all(bool mask) {
 MANYFOLD_INLINE int count(bool mask) {
   return mask ? 1 : 0;
 }
+/// Calls `visit(lane)` for the lanes of the mask.
+MANYFOLD_INLINE void for_each_lane(bool mask, auto&& visit) {
+  if (mask) visit(0);
+}
 MANYFOLD_INLINE bool select(bool mask, bool if_true, bool if_false) {
   return mask ? if_true : if_false;
 }

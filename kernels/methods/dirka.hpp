@@ -107,12 +107,12 @@ struct TrimmingStructure {
   }
   static constexpr Pattern<n> matrix = pattern();
   static constexpr Pattern<n> preferred = matrix;
+  static constexpr auto entries = entries_of<matrix.size()>(matrix);
 
   template <class Real>
   static MANYFOLD_INLINE Real entry(const auto& matrices, const Real& /*shift*/, auto k) {
-    constexpr auto entries = entries_of<matrix.size()>(matrix);
-    constexpr int i = entries.row[k];
-    constexpr int j = entries.column[k];
+    const int i = entries.row[k];
+    const int j = entries.column[k];
     return System::algebraic(i) ? matrices.entry_y(i, j) : Real(1.0);
   }
 };

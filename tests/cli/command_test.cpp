@@ -149,6 +149,23 @@ TEST_F(Command, SolveWritesCsv) {
   EXPECT_EQ(count, 5);
 }
 
+TEST_F(Command, SolveShowsTheStateAtATerminalEvent) {
+  EXPECT_EQ(call("solve overflow_tank --set inflow=0.05 --times 11 --csv tank.csv").code, 0);
+  std::ifstream file(folder_ / "tank.csv");
+  std::string line;
+  std::vector<std::pair<double, double>> rows;
+  std::getline(file, line);
+  while (std::getline(file, line)) {
+    const auto comma = line.find(',');
+    rows.emplace_back(std::stod(line.substr(0, comma)), std::stod(line.substr(comma + 1)));
+  }
+  // The exact solution in the model's file: 61.289 s to the rim at 2 m, after the output times 0, 20, 40 and 60.
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[3].first, 60.0);
+  EXPECT_NEAR(rows[4].first, 61.28930, 1e-4);
+  EXPECT_NEAR(rows[4].second, 2.0, 1e-6);
+}
+
 TEST_F(Command, ALineOfPointsIsAsLongAsAskedFor) {
   const auto result = json::parse(call("solve diffusion --set points=12 --json").out);
   EXPECT_EQ(result["values"].size(), 14U);

@@ -1,62 +1,32 @@
 // A run in which one call of the system fails: every call in turn, and every call with all that follow. Whatever fails,
 // the run ends by itself, says what went wrong, and leaves a result that is whole, or none, or the older one.
 #include <gtest/gtest.h>
-#include <netcdf.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <map>
-#include <set>
 
 #include "tests/support/command.hpp"
+#include "tests/support/netcdf_content.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 
+using manyfold::test::Content;
+using manyfold::test::content_of;
 using manyfold::test::Outcome;
 using manyfold::test::slurp;
-
-using Content = std::map<std::string, std::vector<unsigned char>>;
-
-/// The bytes of all variables; empty if the file cannot be read.
-Content content_of(const fs::path& path) {
-  Content result;
-  int file = 0;
-  if (nc_open(path.c_str(), NC_NOWRITE, &file) != NC_NOERR) return result;
-  int count = 0;
-  nc_inq_nvars(file, &count);
-  for (int variable = 0; variable < count; ++variable) {
-    char name[NC_MAX_NAME + 1];
-    nc_type type = 0;
-    int rank = 0;
-    int dimensions[NC_MAX_VAR_DIMS];
-    nc_inq_var(file, variable, name, &type, &rank, dimensions, nullptr);
-    std::size_t size = 0;
-    nc_inq_type(file, type, nullptr, &size);
-    if (type == NC_STRING) continue;
-    for (int k = 0; k < rank; ++k) {
-      std::size_t length = 0;
-      nc_inq_dimlen(file, dimensions[k], &length);
-      size *= length;
-    }
-    std::vector<unsigned char> bytes(size);
-    if (nc_get_var(file, variable, bytes.data()) != NC_NOERR) return {};
-    result[name] = bytes;
-  }
-  nc_close(file);
-  return result;
-}
 
 class Faults : public manyfold::test::CommandTest {
  protected:
   Faults() {
-    // Three chunks.
+    // Several chunks for each thread, and whatever is made of them.
     std::ofstream(folder_ / "sweep.toml")
         << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\nmethod = \"radau5\"\nthreads = 2\n"
            "[ensemble]\ninstances = 150\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
-           "[output]\nfile = \"result.nc\"\ntimes = 21\nstatistics = [\"mean\"]\n";
+           "[output]\nfile = \"result.nc\"\ntimes = 201\ncompression = 1\nstatistics = [\"mean\"]\n"
+           "reduce = [\"max(y1)\", \"final(y2) < 1\"]\n";
     sweep_ = slurp(folder_ / "sweep.toml");
   }
 

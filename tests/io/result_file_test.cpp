@@ -278,6 +278,85 @@ TEST_F(ResultFileTest, StatisticsAreThoseOfTheValues) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()), 1);
 }
 
+TEST_F(ResultFileTest, ReductionsAreColumnsWithTheirYield) {
+  ResultFileSettings wanted = settings(100);
+  wanted.trajectories = false;
+  for (const char* text : {"max(level)", "final(flow) < 3"}) {
+    wanted.reductions.push_back(Reduction::parse(text));
+    wanted.reductions.back().terms()[0].place = text[0] == 'm' ? 1 : 0;
+  }
+  ResultFile file(wanted, OutputFile(path(), false));
+  file.write(chunk(wanted, 0, 30));
+  file.write(chunk(wanted, 30, 70));
+  const std::vector<ReductionSummary> summaries = file.reductions();
+  file.finish();
+  const Reader reader(path());
+  EXPECT_EQ(reader.text("long_name", "reduce_2"), "final(flow) < 3");
+  EXPECT_EQ(reader.text("units", "reduce_1"), "m");
+  int known = 0;
+  int good = 0;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    if (i % 5 == 4) {  // failed
+      EXPECT_TRUE(std::isnan(reader.values("reduce_1")[row]));
+      EXPECT_TRUE(std::isnan(reader.values("reduce_2")[row]));
+      continue;
+    }
+    EXPECT_EQ(reader.values("reduce_1")[row], value_of(i, 2, 0));
+    EXPECT_EQ(reader.values("reduce_2")[row], value_of(i, 2, 1) < 3.0 ? 1.0 : 0.0);
+    ++known;
+    good += value_of(i, 2, 1) < 3.0 ? 1 : 0;
+  }
+  const double yield = static_cast<double>(good) / known;
+  EXPECT_DOUBLE_EQ(reader.numbers("yield", "reduce_2").at(0), yield);
+  EXPECT_EQ(reader.numbers("yield_instances", "reduce_2").at(0), known);
+  EXPECT_LT(reader.numbers("yield_interval", "reduce_2").at(0), yield);
+  EXPECT_GT(reader.numbers("yield_interval", "reduce_2").at(1), yield);
+  EXPECT_TRUE(reader.numbers("yield", "reduce_1").empty());
+  EXPECT_EQ(summaries[0].instances, 80);
+  EXPECT_DOUBLE_EQ(summaries[1].mean, yield);
+}
+
+TEST_F(ResultFileTest, ValuesAreHeldAfterATerminalEvent) {
+  ResultFileSettings wanted = settings(2);
+  wanted.hold = true;
+  wanted.statistics = {*StatisticRequest::parse("mean")};
+  wanted.reductions = {Reduction::parse("final(level)")};
+  wanted.reductions[0].terms()[0].place = 1;
+  Chunk part = chunk(wanted, 0, 2);
+  part.shape.has_end_states = true;
+  part.end_states = {7.0, 8.0, 0.0, 0.0, 17.0, 18.0, 0.0, 0.0};  // level, flow and their derivatives
+  part.outcomes[1].status = Status::terminated_by_event;
+  part.outcomes[1].t_reached = 3.0;  // output times are 0, 2.5 and 5
+  part.values[10] = part.values[11] = std::nan("");
+  ResultFile file(wanted, OutputFile(path(), false));
+  file.write(part);
+  file.finish();
+  const Reader reader(path());
+  EXPECT_EQ(reader.values("level")[5], 17.0);
+  EXPECT_EQ(reader.values("flow")[5], 18.0);
+  EXPECT_EQ(reader.values("level")[4], value_of(1, 1, 0));
+  EXPECT_EQ(reader.values("level_count")[2], 2.0);
+  EXPECT_DOUBLE_EQ(reader.values("level_mean")[2], (value_of(0, 2, 0) + 17.0) / 2.0);
+  EXPECT_EQ(reader.values("reduce_1"), (std::vector<double>{value_of(0, 2, 0), 17.0}));
+}
+
+TEST_F(ResultFileTest, CompressionChangesTheSizeAlone) {
+  std::vector<std::vector<double>> levels;
+  std::vector<std::uintmax_t> sizes;
+  for (const int compression : {0, 9}) {
+    ResultFileSettings wanted = settings(5000);
+    wanted.compression = compression;
+    ResultFile file(wanted, OutputFile(path(), true));
+    file.write(chunk(wanted, 0, 5000));
+    file.finish();
+    levels.push_back(Reader(path()).values("level"));
+    sizes.push_back(std::filesystem::file_size(path()));
+  }
+  EXPECT_EQ(levels[0], levels[1]);
+  EXPECT_LT(sizes[1], sizes[0]);
+}
+
 TEST_F(ResultFileTest, InterruptedFilesSayWhatIsMissing) {
   const ResultFileSettings wanted = settings(100000);
   ResultFile file(wanted, OutputFile(path(), false));
@@ -441,14 +520,17 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
   EXPECT_EQ(probability[5], 0.25);
   EXPECT_EQ(reader.values("event_first_time_quantile"), (std::vector<double>{3.0, 5.0}));
   EXPECT_EQ(reader.values("event_first_time_fills_up").at(2), 3.0);
-  // Fifty bins of 0.14 from 0 to 7, the last end of a span: 2, 3 and 4 lie in the bins 14, 21 and 28, 5 in bin 35.
-  EXPECT_EQ(reader.values("event_bin_edge").back(), 7.0);
-  const auto histogram = reader.values("event_first_time_histogram");
-  ASSERT_EQ(histogram.size(), 100U);
-  for (std::size_t bin = 0; bin < 100; ++bin) {
-    const bool occurs = bin == 14 || bin == 21 || bin == 28 || bin == 50 + 35;
-    EXPECT_EQ(histogram[bin], occurs ? 1.0 : 0.0) << bin;
-  }
+  // Three of four: (3/4 + z^2/8 +- z sqrt(3/64 + z^2/64)) / (1 + z^2/4) with z = 1.95996.
+  EXPECT_NEAR(reader.values("event_probability_low")[2], 0.3006418, 1e-7);
+  EXPECT_NEAR(reader.values("event_probability_high")[2], 0.9544127, 1e-7);
+  EXPECT_EQ(reader.values("event_probability_low")[0], 0.0);
+  // 2, 3 and 4 have quartiles 2.5 and 3.5: bins of 2 / 3^(1/3) = 1.39 or less, so two of width 1. A single time has a
+  // bin without width.
+  EXPECT_EQ(reader.dimensions("event_bin_edge"), (std::vector<std::string>{"event_kind", "event_bin_edge"}));
+  const auto edges = reader.values("event_bin_edge");
+  EXPECT_EQ((std::vector<double>(edges.begin(), edges.begin() + 5)), (std::vector<double>{2, 3, 4, 5, 5}));
+  EXPECT_TRUE(std::isnan(edges[5]));
+  EXPECT_EQ(reader.values("event_first_time_histogram"), (std::vector<double>{2, 1, 1, 0}));
   EXPECT_EQ(reader.values("event_last"), (std::vector<double>{-1, 0, 0, 1}));
 }
 

@@ -1,5 +1,6 @@
 // Cameron's embedded family: orders with trimming, dense output, estimates, accuracy, choice of order.
 #include "problems/das1/das1.hpp"
+#include "problems/diffusion/diffusion.hpp"
 #include "tests/support/accuracy.hpp"
 #include "tests/support/orders.hpp"
 
@@ -38,6 +39,11 @@ TEST(DirkaAccuracy, ErrorFollowsTheTolerance) {
   expect_accuracy_of_semi_explicit_models<Dirka>();
   expect_accuracy_of_semi_explicit_models<Dirka3>();
   expect_accuracy_of_semi_explicit_models<Dirka4>();
+}
+
+// 42 variables: loops where small systems have straight code.
+TEST(DirkaAccuracy, OfALargeSystem) {
+  test::expect_error_follows_tolerance(test::own_kernel<Diffusion<40>, Dirka>(), {1e-4, 1e-6}, 30.0);
 }
 
 }  // namespace

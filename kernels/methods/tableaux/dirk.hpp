@@ -10,8 +10,7 @@
 // With C = diag(c), g any function of the solution and q the order that is stated, they satisfy, for all theta, the
 // conditions for g(Y_i) up to theta^(q-1): d.c = theta; d.Cc = theta^2, d.Ac = theta^2/2; d.CCc = theta^3,
 // d.CAc = theta^3/2, d.ACc = theta^3/3, d.AAc = theta^3/6, of which those with a leading C matter to algebraic
-// variables only. Where stages are left over, the weights are the smallest, unless more smoothness is stated. They join
-// the steps continuously.
+// variables only. Where stages are left over, the weights are the smallest. They join the steps continuously.
 
 #include "weights.hpp"
 
@@ -255,7 +254,8 @@ struct Esdirk43Tableau {
 };
 
 /// ESDIRK5(4)7L[2]SA2 of Kennedy & Carpenter, Appl. Numer. Math. 146 (2019), Table 8: order 5 with an embedded method
-/// of order 4, stage order 2, L-stable. Dense output of order 4, continuously differentiable.
+/// of order 4, stage order 2, L-stable. Dense output of order 5, of algebraic variables of order 4: the weights are
+/// those that d.c, d.Cc, d.CCc, d.ACc, d.ACCc = theta^4/4 and d.AACc = theta^4/12 leave.
 struct Esdirk54Tableau {
   static constexpr const char* name = "esdirk54";
   static constexpr const char* family = "ESDIRK";
@@ -264,7 +264,7 @@ struct Esdirk54Tableau {
   static constexpr int order_of_index2 = 3;
   static constexpr int order_of_index3 = 0;
   static constexpr int error_order = 5;  ///< the estimate is O(h^5)
-  static constexpr int dense_degree = 3;
+  static constexpr int dense_degree = 4;
   static constexpr double gamma = 0.184;
   static constexpr double A[7][7] = {
       {0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
@@ -283,13 +283,14 @@ struct Esdirk54Tableau {
   static constexpr double b_embedded[7] = {
       -0.08068946656664743266534, -0.08068946656664743266534, 0.1828996846134355431843, 0.5170138737662310023784,
       0.4265997313024543198396,   -0.1043268579671349722212,  0.1391925014183089721495};
-  static constexpr double dense[7][3] = {{0.0, 0.0, 0.0},
-                                         {-26.79635357180316122438, 79.91546788609260056124, -53.11911431428943933684},
-                                         {21.97673876743622089376, -62.65857841930575050088, 40.68183965186952960712},
-                                         {36.57662220367644358062, -104.5438845407858721811, 67.96726233710942860052},
-                                         {-12.0357312547275422491, 40.3361867989772963808, -28.30045554424975413169},
-                                         {3.058409155343469355854, -11.12265479543768221838, 8.064245640094212862528},
-                                         {-2.375948093852952266482, 6.335844281558856799446, -2.959896187705904532963}};
+  static constexpr double dense[7][4] = {
+      {0.0, 0.0, 0.0, 0.0},
+      {15.5261669929354755389, -106.9731071555922874737, 191.3152957417717748436, -99.86835557911496290886},
+      {-7.241236488388869466184, 59.17396141360322026545, -108.8970817009371836102, 56.96435677572283281095},
+      {-5.692339929979706742786, 84.76467216013145587744, -183.2417827300665442822, 104.1694504999147951476},
+      {-1.037969456205168760493, -3.064529473164868046378, 21.44821705699511007578, -17.34571812762507326891},
+      {-0.2556884313075919735054, 6.840549441635461932669, -19.95304680552780356413, 13.36818579519993360496},
+      {1.584378049586961534438, -13.64283888240161146218, 26.55463538888252802586, -13.49617455606787809813}};
 };
 
 }  // namespace manyfold

@@ -1,0 +1,49 @@
+#include "host/engine/run_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace manyfold {
+namespace {
+
+void add(Counters& totals, const Counters& counters) {
+  totals.steps += counters.steps;
+  totals.rejected += counters.rejected;
+  totals.newton_failures += counters.newton_failures;
+  totals.newton_iterations += counters.newton_iterations;
+  totals.residuals += counters.residuals;
+  totals.jacobians += counters.jacobians;
+  totals.factorizations += counters.factorizations;
+  totals.solves += counters.solves;
+  totals.events += counters.events;
+}
+
+}  // namespace
+
+void RunSummary::add(const Chunk& chunk) {
+  for (const InstanceOutcome& outcome : chunk.outcomes) {
+    ++by_status[static_cast<std::size_t>(outcome.status)];
+    manyfold::add(totals, outcome.counters);
+  }
+  events.resize(static_cast<std::size_t>(chunk.shape.events));
+  for (std::size_t i = 0; i < chunk.first_event_times.size(); ++i) {
+    const double time = chunk.first_event_times[i];
+    if (std::isnan(time)) continue;
+    EventSummary& event = events[i % events.size()];
+    ++event.instances;
+    event.earliest = std::min(event.earliest, time);
+    event.latest = std::max(event.latest, time);
+  }
+}
+
+void RunSummary::add(const RunSummary& other) {
+  for (std::size_t i = 0; i < by_status.size(); ++i) by_status[i] += other.by_status[i];
+  manyfold::add(totals, other.totals);
+  for (std::size_t i = 0; i < other.events.size(); ++i) {
+    events[i].instances += other.events[i].instances;
+    events[i].earliest = std::min(events[i].earliest, other.events[i].earliest);
+    events[i].latest = std::max(events[i].latest, other.events[i].latest);
+  }
+}
+
+}  // namespace manyfold

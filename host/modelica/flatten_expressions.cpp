@@ -207,6 +207,10 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
       name += fmt::format("[{}]", subscripts);
       continue;
     }
+    if (const std::string element = element_name(name, part.subscripts, scope); !element.empty()) {
+      name = element;
+      continue;
+    }
     Value value = subscripted(value_of_name(name, expression.place), part.subscripts, scope, expression.place);
     for (++k; k < expression.parts.size(); ++k) {
       value = member(value, expression.parts[k].name, expression.place);
@@ -229,6 +233,31 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return member(value_of_name(name.substr(0, dot), expression.place), name.substr(dot + 1), expression.place);
   }
   fail(expression.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+}
+
+/// The name of one element of an array of variables; empty unless its subscripts are known numbers. It spares making
+/// the whole array.
+std::string Flattener::element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                                    const Scope& scope) {
+  const auto found = instance_by_name_.find(name);
+  if (found == instance_by_name_.end()) return "";
+  Value shape;
+  shape.dims = instances_[static_cast<std::size_t>(found->second)].dims;
+  if (shape.dims.size() != subscripts.size()) return "";
+  std::string element = name;
+  for (std::size_t k = 0; k < subscripts.size(); ++k) {
+    if (subscripts[k]->kind == Kind::colon) return "";
+    Scope inner;
+    inner.outer = &scope;
+    inner.in_function = scope.in_function;
+    inner.indexed = &shape;
+    inner.dimension = static_cast<int>(k);
+    const Value index = evaluate(*subscripts[k], inner);
+    if (!index.is_scalar() || !graph_.is_number(index.items[0])) return "";
+    element += fmt::format("{}{}", k > 0 ? "," : "[", graph_.value(index.items[0]));
+  }
+  element += ']';
+  return scalar_by_name_.contains(element) ? element : "";
 }
 
 Value Flattener::element_at(const Value& value, const std::vector<Node>& indices, Place place) {

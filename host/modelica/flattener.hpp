@@ -88,6 +88,7 @@ class Flattener {
   double numeric(Node node);
   Value reference(const Expression& expression, const Scope& scope);
   Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
+  std::string element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts, const Scope& scope);
   Value element_at(const Value& value, const std::vector<Node>& indices, Place place);
   Value chain(const Expression& expression, const Scope& scope);
   Value product(const Value& a, const Value& b, Place place);

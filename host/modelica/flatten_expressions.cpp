@@ -50,41 +50,16 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       return call(expression, scope);
     case Kind::chain:
       return chain(expression, scope);
-    case Kind::power: {
-      const Value base = evaluate(*expression.operands[0], scope);
-      const Value exponent = evaluate(*expression.operands[1], scope);
-      if (expression.words[0] == "^" && base.dims.size() == 2) {
-        const int times = integer(*expression.operands[1], scope, "the power of a matrix");
-        if (times < 1 || times > 100) fail(expression.place, "the power of a matrix needs to be from 1 to 100");
-        Value result = base;
-        for (int k = 1; k < times; ++k) result = product(result, base, expression.place);
-        return result;
-      }
-      return elementwise(base, exponent, expression.place, [&](Node a, Node b) { return graph_.power(a, b); });
-    }
+    case Kind::power:
+      return power(expression, scope);
     case Kind::negation: {
       Value value = evaluate(*expression.operands[0], scope);
       const bool logical = expression.words[0] == "not";
       for (Node& item : value.items) item = logical ? graph_.negation(item) : graph_.negate(item);
       return value;
     }
-    case Kind::relation: {
-      const Value left = evaluate(*expression.operands[0], scope);
-      const Value right = evaluate(*expression.operands[1], scope);
-      const std::string& word = expression.words[0];
-      if (left.is_text && right.is_text) {
-        return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
-      }
-      return elementwise(left, right, expression.place, [&](Node a, Node b) {
-        const bool silent = scope.silent || scope.in_function;
-        if (word == "<") return graph_.relation(Op::less, a, b, silent);
-        if (word == "<=") return graph_.relation(Op::less_equal, a, b, silent);
-        if (word == ">") return graph_.relation(Op::less, b, a, silent);
-        if (word == ">=") return graph_.relation(Op::less_equal, b, a, silent);
-        const Node same = graph_.relation(Op::equal, a, b, silent);
-        return word == "==" ? same : graph_.negation(same);
-      });
-    }
+    case Kind::relation:
+      return relation(expression, scope);
     case Kind::choice:
       return choice(expression, scope);
     case Kind::array: {
@@ -118,6 +93,37 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       break;
   }
   fail(expression.place, "':' stands for a whole dimension in subscripts alone");
+}
+
+Value Flattener::power(const Expression& expression, const Scope& scope) {
+  const Value base = evaluate(*expression.operands[0], scope);
+  const Value exponent = evaluate(*expression.operands[1], scope);
+  if (expression.words[0] == "^" && base.dims.size() == 2) {
+    const int times = integer(*expression.operands[1], scope, "the power of a matrix");
+    if (times < 1 || times > 100) fail(expression.place, "the power of a matrix needs to be from 1 to 100");
+    Value result = base;
+    for (int k = 1; k < times; ++k) result = product(result, base, expression.place);
+    return result;
+  }
+  return elementwise(base, exponent, expression.place, [&](Node a, Node b) { return graph_.power(a, b); });
+}
+
+Value Flattener::relation(const Expression& expression, const Scope& scope) {
+  const Value left = evaluate(*expression.operands[0], scope);
+  const Value right = evaluate(*expression.operands[1], scope);
+  const std::string& word = expression.words[0];
+  if (left.is_text && right.is_text) {
+    return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
+  }
+  return elementwise(left, right, expression.place, [&](Node a, Node b) {
+    const bool silent = scope.silent || scope.in_function;
+    if (word == "<") return graph_.relation(Op::less, a, b, silent);
+    if (word == "<=") return graph_.relation(Op::less_equal, a, b, silent);
+    if (word == ">") return graph_.relation(Op::less, b, a, silent);
+    if (word == ">=") return graph_.relation(Op::less_equal, b, a, silent);
+    const Node same = graph_.relation(Op::equal, a, b, silent);
+    return word == "==" ? same : graph_.negation(same);
+  });
 }
 
 Value Flattener::member(const Value& record, const std::string& name, Place place) {

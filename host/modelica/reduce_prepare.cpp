@@ -49,6 +49,7 @@ ReducedModel Reducer::reduce() {
   gather_equations();
   classify_discrete();
   find_relations();
+  check_assertions();
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
   remove_aliases();
@@ -58,9 +59,17 @@ ReducedModel Reducer::reduce() {
   return std::move(model_);
 }
 
+/// Those of parameters alone are looked at once, with the default values.
+void Reducer::check_assertions() {
+  for (const FlatAssertion& assertion : model_.flat.assertions) {
+    double holds = 1.0;
+    if (!known_from_parameters(assertion.condition, holds) || holds != 0.0) continue;
+    diagnostics_.error(assertion.place, fmt::format("the assertion does not hold: {}", assertion.message));
+  }
+}
+
 /// Inputs that nothing feeds are parameters.
 void Reducer::bind_inputs() {
-  std::set<int> determined;
   for (FlatVariable& one : model_.flat.variables) {
     if (one.input && one.binding == no_node && !one.is_parameter()) one.variability = Variability::parameter;
   }

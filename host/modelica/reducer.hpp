@@ -23,6 +23,7 @@ class Reducer {
 
   // reduce_prepare.cpp
   void bind_inputs();
+  void check_assertions();
   void fold_parameters();
   Node folded_parameter(int variable);
   void gather_equations();

@@ -80,6 +80,18 @@ TEST(Diagnostics, ShapesThatDoNotFit) {
   expect_errors(model_text("Real x;", "x = {1, 2} + {1, 2, 3};"), {"the operands do not fit"});
 }
 
+TEST(Diagnostics, AssertionsOfParameters) {
+  expect_errors(model_text("parameter Real R = -1; Real x;", "x = time;\nassert(R > 0, \"R must be positive\");"),
+                {"m.mo:5:1: error: the assertion does not hold: R must be positive"});
+}
+
+// With these parameters the derivatives of a and b stand in one combination alone.
+TEST(Diagnostics, ASingularLoopNamesItsEquations) {
+  expect_errors(
+      model_text("parameter Real C = 1; Real a, b;", "C * (der(a) - der(b)) = 1 - a;\nC * (der(b) - der(a)) = b;"),
+      {"singular with the default parameters", "line 4: C * (der(a) - der(b)) = 1 - a"});
+}
+
 TEST(Diagnostics, NestingHasALimit) {
   const std::string open(100'000, '(');
   const std::string close(100'000, ')');

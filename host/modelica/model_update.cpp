@@ -150,7 +150,8 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   const std::string name = pass.let_mask("condition", condition);
   const std::string becomes = names_.of("becomes");
   pass.line(fmt::format("const auto {} = ({}) & !(was[{}] > 0.5);", becomes, name, k));
-  pass.line(fmt::format("was[{}] = select({}, 1.0, 0.0);", k, name));
+  // Once at an event: rounding may take a relation back to where it was.
+  pass.line(fmt::format("was[{0}] = select({1}, 1.0, was[{0}]);", k, name));
   if (!initial) pass.line(fmt::format("changed = select({}, 1.0, changed);", becomes));
   pass.bind(edge, becomes);
 }

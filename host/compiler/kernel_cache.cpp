@@ -160,7 +160,7 @@ std::optional<CacheEntry> KernelCache::find(const std::string& name) const {
 }
 
 bool KernelCache::write(const std::string& name, const std::string& content) const {
-  std::string own = (folder_ / (std::string(unfinished) + "XXXXXX")).string();
+  std::string own = (folder_ / unfinished).string() + "XXXXXX";
   const int descriptor = mkostemp(own.data(), O_CLOEXEC);
   bool good = descriptor >= 0;
   for (std::size_t done = 0; good && done < content.size();) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -102,23 +103,10 @@ void find_ranks(std::vector<double>& values, std::span<const std::size_t> ranks,
   }
 }
 
-constexpr double most_in_memory = 1024.0 * 1024.0 * 1024.0;
+constexpr std::size_t most_in_memory = std::size_t{1} << 30;
 
 /// What was never put reads as zeros: numbers are kept with these bits turned, so that zeros stand for NaN.
 constexpr auto hole = std::bit_cast<std::uint64_t>(nan);
-
-/// Writes or reads all `size` bytes at `start`, by calls of `transfer` that may do a part.
-template <class Transfer>
-void transfer_all(Transfer transfer, std::size_t size, std::int64_t start, const std::filesystem::path& path,
-                  const char* what) {
-  for (std::size_t done = 0; done < size;) {
-    const ssize_t part = transfer(done, size - done, start + static_cast<std::int64_t>(done));
-    if (part < 0 && errno == EINTR) continue;
-    if (part < 0)
-      throw std::runtime_error(fmt::format("{}: cannot be {}: {}", path.string(), what, std::strerror(errno)));
-    done += static_cast<std::size_t>(part);
-  }
-}
 
 }  // namespace
 
@@ -150,62 +138,57 @@ std::vector<double> quantiles_of(std::vector<double>& values, std::span<const do
 }
 
 ColumnSpill::ColumnSpill(const std::filesystem::path& beside, std::size_t columns, std::int64_t instances)
-    : path_(beside.string() + ".scratch-XXXXXX"), columns_(columns), capacity_(instances) {
-  const double bytes = static_cast<double>(columns) * static_cast<double>(instances) * sizeof(double);
+    : columns_(columns), capacity_(static_cast<std::size_t>(instances)) {
+  const std::size_t bytes = std::max(columns_ * capacity_ * sizeof(double), sizeof(double));
   const bool in_memory = bytes <= most_in_memory;
-  std::string name = path_.string();
-  descriptor_ = in_memory ? ::memfd_create("manyfold-quantiles", MFD_CLOEXEC) : ::mkstemp(name.data());
-  if (descriptor_ < 0) throw std::runtime_error(fmt::format("{}: cannot be created: {}", name, std::strerror(errno)));
-  path_ = name;
+  std::string name = beside.string() + ".scratch-XXXXXX";
+  const auto fail = [&](const char* what, int error) {
+    throw std::runtime_error(fmt::format("{}: {:.3g} GB for quantiles cannot be {}: {}", name,
+                                         static_cast<double>(bytes) / 1e9, what, std::strerror(error)));
+  };
+  const int file = in_memory ? ::memfd_create("manyfold-quantiles", MFD_CLOEXEC) : ::mkstemp(name.data());
+  if (file < 0) fail("created", errno);
   if (!in_memory) ::unlink(name.c_str());
+  // On disk all of it is taken at once: where the disk is full later, a mapping could not say so.
+  const int error = in_memory ? (::ftruncate(file, static_cast<off_t>(bytes)) == 0 ? 0 : errno)
+                              : ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  void* const mapped =
+      error == 0 ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0) : MAP_FAILED;
+  const int reason = error != 0 ? error : errno;
+  ::close(file);
+  if (mapped == MAP_FAILED) fail(error != 0 ? "reserved" : "mapped", reason);
+  values_ = {static_cast<std::uint64_t*>(mapped), bytes / sizeof(double)};
 }
 
 ColumnSpill::~ColumnSpill() {
-  ::close(descriptor_);
-}
-
-std::int64_t ColumnSpill::offset(std::size_t column, std::int64_t row) const {
-  return (static_cast<std::int64_t>(column) * capacity_ + row) * static_cast<std::int64_t>(sizeof(double));
+  ::munmap(values_.data(), values_.size_bytes());
 }
 
 void ColumnSpill::put(std::int64_t first, std::span<const double> values) const {
   if (columns_ == 0) return;
   const std::size_t rows = values.size() / columns_;
-  if (rows * columns_ != values.size() || first < 0 || first + static_cast<std::int64_t>(rows) > capacity_) {
+  if (rows * columns_ != values.size() || first < 0 || static_cast<std::size_t>(first) + rows > capacity_) {
     throw UsageError(fmt::format("quantiles of {} columns and {} instances were given {} values from instance {} on",
                                  columns_, capacity_, values.size(), first));
   }
   constexpr std::size_t together = 8;  // columns in a line of the cache
-  std::vector<std::uint64_t> parts(together * rows);
   for (std::size_t column = 0; column < columns_; column += together) {
     const std::size_t width = std::min(together, columns_ - column);
+    std::uint64_t* to = values_.data() + column * capacity_ + static_cast<std::size_t>(first);
     for (std::size_t row = 0; row < rows; ++row) {
       const double* from = values.data() + row * columns_ + column;
-      for (std::size_t k = 0; k < width; ++k) parts[k * rows + row] = std::bit_cast<std::uint64_t>(from[k]) ^ hole;
-    }
-    for (std::size_t k = 0; k < width; ++k) {
-      const char* bytes = reinterpret_cast<const char*>(parts.data() + k * rows);
-      transfer_all([&](auto done, auto size, auto at) { return ::pwrite(descriptor_, bytes + done, size, at); },
-                   rows * sizeof(double), offset(column + k, first), path_, "written");
+      for (std::size_t k = 0; k < width; ++k) to[k * capacity_ + row] = std::bit_cast<std::uint64_t>(from[k]) ^ hole;
     }
   }
 }
 
 std::vector<double> ColumnSpill::finite_values(std::size_t column) const {
-  std::vector<double> values(static_cast<std::size_t>(capacity_));
-  char* bytes = reinterpret_cast<char*>(values.data());
-  // A file ends with the last row that was put.
-  transfer_all(
-      [&](auto done, auto size, auto at) {
-        const ssize_t part = ::pread(descriptor_, bytes + done, size, at);
-        return part == 0 ? static_cast<ssize_t>(size) : part;
-      },
-      values.size() * sizeof(double), offset(column, 0), path_, "read");
+  std::vector<double> values(capacity_);
   std::size_t count = 0;
-  for (const double value : values) {
-    const auto turned = std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ hole);
-    values[count] = turned;
-    count += std::isfinite(turned) ? 1 : 0;
+  for (const std::uint64_t turned : values_.subspan(column * capacity_, capacity_)) {
+    const auto value = std::bit_cast<double>(turned ^ hole);
+    values[count] = value;
+    count += std::isfinite(value) ? 1 : 0;
   }
   values.resize(count);
   return values;

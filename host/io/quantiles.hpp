@@ -27,12 +27,9 @@ class ColumnSpill {
   std::vector<double> finite_values(std::size_t column) const;
 
  private:
-  std::int64_t offset(std::size_t column, std::int64_t row) const;
-
-  std::filesystem::path path_;
   std::size_t columns_;
-  std::int64_t capacity_;
-  int descriptor_ = -1;
+  std::size_t capacity_;             // rows
+  std::span<std::uint64_t> values_;  // [columns][rows]
 };
 
 }  // namespace manyfold

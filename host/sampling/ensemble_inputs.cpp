@@ -47,6 +47,7 @@ class PlannedSample : public Sample {
       table_.insert(table_.end(), quantity.distribution.table().begin(), quantity.distribution.table().end());
       targets_.push_back(target);
     }
+    complete_plan();
   }
 
   /// A grid over `quantities`, the last of which runs fastest.
@@ -72,22 +73,12 @@ class PlannedSample : public Sample {
       }
       instances_ *= levels;
     }
+    complete_plan();
   }
 
   std::int64_t instances() const override { return instances_; }
-  double value(std::int64_t instance, int quantity) const override {
-    return sampled_value(*plan(), quantity, instance);
-  }
-  std::optional<InputPlan> plan() const override {
-    InputPlan plan;
-    plan.grid = !sampler_;
-    if (sampler_) plan.points = sampler_->points();
-    plan.targets = targets_.data();
-    plan.target_count = static_cast<int>(targets_.size());
-    plan.table = table_.data();
-    plan.table_size = static_cast<int>(table_.size());
-    return plan;
-  }
+  double value(std::int64_t instance, int quantity) const override { return sampled_value(plan_, quantity, instance); }
+  std::optional<InputPlan> plan() const override { return plan_; }
   void place(int quantity, SampledTarget::Place where, int index) {
     SampledTarget& target = targets_[static_cast<std::size_t>(quantity)];
     target.place = where;
@@ -95,10 +86,20 @@ class PlannedSample : public Sample {
   }
 
  private:
+  void complete_plan() {
+    plan_.grid = !sampler_;
+    if (sampler_) plan_.points = sampler_->points();
+    plan_.targets = targets_.data();
+    plan_.target_count = static_cast<int>(targets_.size());
+    plan_.table = table_.data();
+    plan_.table_size = static_cast<int>(table_.size());
+  }
+
   std::int64_t instances_ = 1;
   std::optional<UnitSampler> sampler_;  ///< unless it is a grid
   std::vector<SampledTarget> targets_;
   std::vector<double> table_;
+  InputPlan plan_;  ///< of the members above
 };
 
 class TableSample : public Sample {

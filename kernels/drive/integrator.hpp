@@ -311,48 +311,62 @@ class Integrator {
     return static_cast<Status>(static_cast<int>(Lanes::get(status_, lane)));
   }
 
-  /// Variable i at a time of the last accepted step.
-  MANYFOLD_INLINE Real dense(int i, const Real& time) const {
-    return state_.y[i] + state_.path.increment(i, (time - state_.t) / state_.path.h);
+  // The solution in the last accepted steps, as they stand in a state: that of the lanes, or one with their steps in
+  // another order.
+
+  MANYFOLD_INLINE const State& state() const { return state_; }
+
+  /// Writes to `section` what the functions below need of the lanes, in another order.
+  MANYFOLD_INLINE void arrange(const auto& order, State& section) const {
+    section.t = order(state_.t);
+    section.path.take(order, state_.path);
+    for (int i = 0; i < n; ++i) section.y[i] = order(state_.y[i]);
+    for (int i = 0; i < n; ++i) section.dy[i] = order(state_.dy[i]);
+    for (int i = 0; i < System::constants_size; ++i) section.p[i] = order(state_.p[i]);
   }
 
-  /// Derivative of variable i at a time of the last accepted step.
-  MANYFOLD_INLINE Real dense_slope(int i, const Real& time) const {
-    return state_.path.slope(i, (time - state_.t) / state_.path.h) / state_.path.h;
+  /// Variable i at a time of the step.
+  static MANYFOLD_INLINE Real dense(const State& state, int i, const Real& time) {
+    return state.y[i] + state.path.increment(i, (time - state.t) / state.path.h);
+  }
+
+  /// Derivative of variable i at a time of the step.
+  static MANYFOLD_INLINE Real dense_slope(const State& state, int i, const Real& time) {
+    return state.path.slope(i, (time - state.t) / state.path.h) / state.path.h;
   }
 
   /// What the model makes of a solution at t: `y(i)`, `dy(i)`.
-  MANYFOLD_INLINE void observe(const Real& t, auto&& y, auto&& dy, Real (&o)[System::observables_size]) const {
+  static MANYFOLD_INLINE void observe(const State& state, const Real& t, auto&& y, auto&& dy,
+                                      Real (&o)[System::observables_size]) {
     Real values[n];
     Real slopes[n];
     for_each_index<n>([&](auto i) {
       values[i] = y(i);
       slopes[i] = dy(i);
     });
-    System::observe(t, values, slopes, state_.p, o);
+    System::observe(t, values, slopes, state.p, o);
   }
 
-  /// Variables at a time of the last accepted step, as a function of their number; in the lanes of `lanes` the
-  /// algebraic ones are those that belong to the others, and with projection all are on the constraints.
-  MANYFOLD_INLINE auto point(const Mask& lanes, const Real& time) const {
+  /// Variables at a time of the step, as a function of their number; in the lanes of `lanes` the algebraic ones are
+  /// those that belong to the others, and with projection all are on the constraints.
+  MANYFOLD_INLINE auto point(const State& state, const Mask& lanes, const Real& time) const {
     if constexpr (projects || settles) {
       struct {
         Real y[n];
         MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
       } result;
-      for (int i = 0; i < n; ++i) result.y[i] = dense(i, time);
-      if constexpr (projects) project<System>(lanes, time, result.y, state_.p, options_.tolerances);
+      for (int i = 0; i < n; ++i) result.y[i] = dense(state, i, time);
+      if constexpr (projects) project<System>(lanes, time, result.y, state.p, options_.tolerances);
       if constexpr (settles) {
         // At index 1 the end of a step meets the equations.
-        const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state_.t);
+        const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state.t);
         if (any(between)) {
-          SettledOutput<Alone<System>, Real>().settle(between, time, result.y, state_.dy, state_.p,
-                                                      options_.tolerances);
+          SettledOutput<Alone<System>, Real>().settle(between, time, result.y, state.dy, state.p, options_.tolerances);
         }
       }
       return result;
     } else {
-      return [this, time](int i) { return dense(i, time); };
+      return [&state, time](int i) { return dense(state, i, time); };
     }
   }
 

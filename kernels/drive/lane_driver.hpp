@@ -146,28 +146,68 @@ class LaneDriver {
     Lanes::set(output_time_, lane, next < assignment.time_count ? assignment.times[next] : never);
   }
 
-  /// Output times passed by the accepted steps, in all lanes that have one, until none is left.
+  /// Output times passed by the accepted steps.
   MANYFOLD_INLINE void save(const Mask& accepted) {
     const auto pending = [&] {
       const Real beyond = output_time_ - integrator_.reached();
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
     };
-    for (Mask lanes = pending(); any(lanes); lanes = pending()) {
-      const auto point = integrator_.point(lanes, output_time_);
-      const auto slope = [&](int i) { return integrator_.dense_slope(i, output_time_); };
-      for_each_saved(output_time_, point, slope, [&](int place, const Real& value) {
-        for_each_lane(lanes, [&](int lane) { output_[lane][place] = Lanes::get(value, lane); });
-      });
-      for_each_lane(lanes, [&](int lane) {
-        output_[lane] += saved_.count;
-        ++next_time_[lane];
-        set_output_time(lane);
-      });
+    if constexpr (width == 1) {
+      for (; any(pending()); pass_output_time(0)) {
+        save_points(integrator_.state(), Mask(true), output_time_,
+                    [&](int place, const Real& value) { output_[0][place] = Lanes::get(value, 0); });
+      }
+    } else {
+      for (Mask lanes = pending(); any(lanes); lanes = pending()) save_full_pack(lanes);
     }
   }
 
+  /// Saves as many output times of the lanes of `pending` as a pack holds: steps differ in length, and a lane whose
+  /// step passed many of them would have the others wait.
+  MANYFOLD_INLINE void save_full_pack(const Mask& pending) {
+    int from[width] = {};
+    double* out[width];
+    Real time = output_time_;
+    int count = 0;
+    for_each_lane(pending, [&](int lane) {
+      const double reached = Lanes::get(integrator_.reached(), lane);
+      const bool forward = Lanes::get(integrator_.h_accepted(), lane) > 0.0;
+      for (; count < width; ++count) {
+        const double next = Lanes::get(output_time_, lane);
+        if (forward ? next > reached : next < reached) break;
+        from[count] = lane;
+        out[count] = output_[lane];
+        Lanes::set(time, count, next);
+        pass_output_time(lane);
+      }
+    });
+    // Lanes that are left over repeat the first.
+    for (int k = count; k < width; ++k) {
+      from[k] = from[0];
+      Lanes::set(time, k, Lanes::get(time, 0));
+    }
+    integrator_.arrange(typename Lanes::Order(from), section_);
+    save_points(section_, Mask(true), time, [&](int place, const Real& value) {
+      for (int k = 0; k < count; ++k) out[k][place] = Lanes::get(value, k);
+    });
+  }
+
+  MANYFOLD_INLINE void pass_output_time(int lane) {
+    output_[lane] += saved_.count;
+    ++next_time_[lane];
+    set_output_time(lane);
+  }
+
+  /// Calls `write(place, value)` for what is saved at times of the steps in `state`.
+  MANYFOLD_INLINE void save_points(const typename Method::State& state, const Mask& lanes, const Real& time,
+                                   auto&& write) const {
+    const auto slope = [&](int i) { return Integrator<Method>::dense_slope(state, i, time); };
+    for_each_saved(state, time, integrator_.point(state, lanes, time), slope, write);
+  }
+
   /// Calls `write(place, value)` for each saved variable and observable of the solution `y(i)`, `dy(i)` at t.
-  MANYFOLD_INLINE void for_each_saved(const Real& t, auto&& y, auto&& dy, auto&& write) const {
+  MANYFOLD_INLINE void for_each_saved(const typename Method::State& state, const Real& t, auto&& y, auto&& dy,
+                                      auto&& write) const {
     if (!leads(supply_.team())) return;
     // Indices are constants where n is small: a GPU keeps in registers only what is not indexed at run time.
     for_each_index<n>([&](auto i) {
@@ -176,7 +216,7 @@ class LaneDriver {
     });
     if constexpr (System::observables > 0) {
       Real o[System::observables_size];
-      integrator_.observe(t, y, dy, o);
+      Integrator<Method>::observe(state, t, y, dy, o);
       for_each_index<System::observables>([&](auto i) {
         const int place = saved_.place[n + i];
         if (place >= 0) write(place, o[i]);
@@ -187,7 +227,8 @@ class LaneDriver {
   /// What is saved of the state that lane `lane` is in, to `out`.
   MANYFOLD_INLINE void write_state(int lane, double* out) const {
     for_each_saved(
-        integrator_.t(), [&](int i) { return integrator_.y(i); }, [&](int i) { return integrator_.dy(i); },
+        integrator_.state(), integrator_.t(), [&](int i) { return integrator_.y(i); },
+        [&](int i) { return integrator_.dy(i); },
         [&](int place, const Real& value) { out[place] = Lanes::get(value, lane); });
   }
 
@@ -250,7 +291,7 @@ class LaneDriver {
     lane_iterations_ += static_cast<double>(outcome.counters.newton_iterations);
     if (assignment.end_states != nullptr && leads(supply_.team())) {
       // As the output at the end.
-      const auto end = integrator_.point(Lanes::only(lane), integrator_.t());
+      const auto end = integrator_.point(integrator_.state(), Lanes::only(lane), integrator_.t());
       const bool at_end = outcome.status == Status::success;
       for_each_index<n>([&](auto i) {
         assignment.end_states[i] = Lanes::get(at_end ? end(i) : integrator_.y(i), lane);
@@ -258,8 +299,8 @@ class LaneDriver {
       });
       if constexpr (System::observables > 0) {
         Real o[System::observables_size];
-        integrator_.observe(
-            integrator_.t(), [&](int i) { return at_end ? end(i) : integrator_.y(i); },
+        Integrator<Method>::observe(
+            integrator_.state(), integrator_.t(), [&](int i) { return at_end ? end(i) : integrator_.y(i); },
             [&](int i) { return integrator_.dy(i); }, o);
         for_each_index<System::observables>([&](auto i) { assignment.end_states[2 * n + i] = Lanes::get(o[i], lane); });
       }
@@ -277,6 +318,8 @@ class LaneDriver {
   int logged_before_[width] = {};  ///< events in the log before those of the present tick
   int last_event_[width] = {};     ///< index of the last event; -1: none
   Real output_time_ = Real(0.0);
+  struct Nothing {};
+  typename Either<(width > 1), typename Method::State, Nothing>::type section_;  ///< steps in the order of their output
   double lane_iterations_ = 0.0;
 };
 

@@ -183,6 +183,35 @@ struct MayAlias<int> {
   using type = int __attribute__((may_alias));
 };
 
+/// Packs with their lanes in another order: lane k takes its number from lane from[k].
+template <class Element, class Architecture>
+class LaneOrder {
+ public:
+  using Pack = BasicPack<Element, Architecture>;
+
+  MANYFOLD_INLINE explicit LaneOrder(const int (&from)[Pack::width]) {
+    for (int k = 0; k < Pack::width; ++k) from_[k] = from[k];
+  }
+  MANYFOLD_INLINE Pack operator()(const Pack& x) const {
+    using Register = typename Pack::Register;
+#if defined(__clang__)
+    Pack result;
+    for (int k = 0; k < Pack::width; ++k) {
+      reinterpret_cast<Alias*>(&result)[k] = reinterpret_cast<const Alias*>(&x)[from_[k]];
+    }
+    return result;
+#else
+    const typename Register::register_type value = x.value();
+    return Pack(Register(__builtin_shuffle(value, from_)));
+#endif
+  }
+
+ private:
+  using Alias = typename MayAlias<Element>::type;
+  using Index = typename Either<is_same<Element, double>, long long, int>::type;
+  Index from_ __attribute__((vector_size(sizeof(Pack))));
+};
+
 template <class Element, class Architecture>
 struct LaneTraits<BasicPack<Element, Architecture>> {
  private:
@@ -194,6 +223,7 @@ struct LaneTraits<BasicPack<Element, Architecture>> {
   static constexpr double epsilon = is_same<Element, double> ? 2.220446049250313e-16 : 1.1920929e-7;
   using Mask = typename Real::Mask;
   using Count = typename CountsOf<Element, Architecture>::type;
+  using Order = LaneOrder<Element, Architecture>;
   static constexpr int width = Real::width;
   // Memory is the portable way to one element; the compiler turns it into an insert or extract where it pays.
   static MANYFOLD_INLINE double get(const Real& pack, int lane) {

@@ -72,6 +72,16 @@ struct BackwardDifferences {
     }
   }
 
+  /// What `other` has in its lanes, in another order, as far as the polynomial below needs it.
+  MANYFOLD_INLINE void take(const auto& arranged, const BackwardDifferences& other) {
+    h = arranged(other.h);
+    last_order = arranged(other.last_order);
+    for (int i = 0; i < most; ++i) {
+      psi[i] = arranged(other.psi[i]);
+      for (int j = 0; j < n; ++j) phi[i][j] = arranged(other.phi[i][j]);
+    }
+  }
+
   /// The interpolating polynomial of the last step at t_n + u h, less y_n, in component j.
   MANYFOLD_INLINE Real increment(int j, const Real& u) const { return evaluate(j, u).value; }
   /// Its first derivative with respect to u.

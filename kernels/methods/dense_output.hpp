@@ -46,6 +46,14 @@ struct DensePolynomial {
     }
   }
 
+  /// What `other` has in its lanes, in another order.
+  MANYFOLD_INLINE void take(const auto& order, const DensePolynomial& other) {
+    h = order(other.h);
+    for (int k = 0; k < degree; ++k) {
+      for (int i = 0; i < n; ++i) coefficient[k][i] = order(other.coefficient[k][i]);
+    }
+  }
+
   /// Before the first step: the straight line with the initial derivative.
   MANYFOLD_INLINE void start(const MaskOf<Real>& lanes, const Real& step, const Real (&dy)[n]) {
     h = select(lanes, step, h);

@@ -33,14 +33,14 @@ class Output : public manyfold::test::CommandTest {
                                   << "\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
                                      "[output]\nfile = \"result.nc\"\ntimes = \"end\"\n";
   }
-  /// A run that takes long, once it has begun to write.
+  /// A run that takes long, once it has begun to write more than the status of each instance.
   pid_t start_long() const {
     sweep("long.toml", 3000000);
     const pid_t child = start("run long.toml --force");
     for (int i = 0; i < 500; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       for (const auto& item : fs::directory_iterator(folder_)) {
-        if (item.path().extension() == ".partial" && fs::file_size(item.path()) > 100000) return child;
+        if (item.path().extension() == ".partial" && fs::file_size(item.path()) > 3100000) return child;
       }
     }
     return child;

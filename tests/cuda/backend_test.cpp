@@ -351,7 +351,7 @@ TEST_P(CudaTier, KeepsWhatIsFinishedOfAnInterruptedRun) {
   const pid_t child =
       start(sweep(3'000'000, "backend = \"cuda\"\ndevice_memory = 14\ntier = \"" + std::string(GetParam()) + "\"",
                   "times = \"end\"\n"));
-  // Until the first results are in the file.
+  // Until the first results are in the file, which begins with a status of one byte for each instance.
   const auto partial = [&] {
     std::uintmax_t size = 0;
     for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -360,7 +360,7 @@ TEST_P(CudaTier, KeepsWhatIsFinishedOfAnInterruptedRun) {
     }
     return size;
   };
-  for (int i = 0; i < 600 && partial() < 200'000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int i = 0; i < 600 && partial() < 3'200'000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   kill(child, SIGINT);
   const Outcome outcome = finish(child);
   EXPECT_EQ(outcome.code, 130) << outcome.err;

@@ -48,8 +48,6 @@ void expect_exact_values() {
 TEST(Observables, FollowFromTheSolution) {
   expect_exact_values<Radau5>();
   expect_exact_values<Esdirk54>();
-  expect_exact_values<Bdf>();
-  expect_exact_values<Lobatto6>();
 }
 
 /// Compiled on demand, as the command does it.

@@ -91,7 +91,7 @@ TEST_F(ColumnSpillTest, GivesBackItsColumns) {
   EXPECT_THROW(spill.put(0, std::vector<double>(3)), UsageError);
 }
 
-// More than memory is meant for: the file has holes, so this takes no room.
+// More than memory is meant for.
 TEST_F(ColumnSpillTest, LeavesNothingOnDisk) {
   const ColumnSpill spill(folder_ / "result.nc", 200, 1'000'000);
   spill.put(999'999, std::vector<double>(200, 1.5));

@@ -52,7 +52,8 @@ std::string Names::of(const std::string& wish) {
   name = name.substr(0, 60);
   if (reserved.contains(name)) name += "_";
   std::string result = name;
-  for (int k = 2; !taken_.insert(result).second; ++k) result = fmt::format("{}_{}", name, k);
+  int& count = counts_[name];
+  while (!taken_.insert(result).second) result = fmt::format("{}_{}", name, ++count + 1);
   return result;
 }
 

@@ -17,6 +17,7 @@ class Names {
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, int> counts_;  ///< of further names, by the first
 };
 
 /// A number as C++ reads it.

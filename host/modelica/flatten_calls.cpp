@@ -177,22 +177,32 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
     result.dims.insert(result.dims.end(), content.dims.begin(), content.dims.end());
     return true;
   }
-  if (name == "linspace") {
-    const int count = integer(*operands[2], scope, "the number of points");
-    if (count < 2 || count > 1'000'000) fail(expression.place, "linspace takes from 2 to 1000000 points");
-    const Node a = this->scalar(*operands[0], scope);
-    const Node b = this->scalar(*operands[1], scope);
-    for (int k = 0; k < count; ++k) {
-      const Node share = number(static_cast<double>(k) / (count - 1));
-      result.items.push_back(graph_.add(a, graph_.multiply(share, graph_.subtract(b, a))));
-    }
-    result.dims = {count};
-    return true;
+  if (name == "linspace") return linspace(expression, scope, result);
+  if (name == "size" || name == "ndims" || name == "scalar" || name == "vector" || name == "cat") {
+    return call_shape(name, expression, scope, result);
   }
-  const Value a = name == "identity" ? Value() : evaluate(*operands[0], scope);
-  const auto at = [&](const Value& value, int i, int j) {
-    return value.items[static_cast<std::size_t>(i * value.dims[1] + j)];
-  };
+  return call_matrix(name, expression, scope, result);
+}
+
+bool Flattener::linspace(const Expression& expression, const Scope& scope, Value& result) {
+  const auto& operands = expression.operands;
+  const auto number = [&](double value) { return graph_.number(value); };
+  const int count = integer(*operands[2], scope, "the number of points");
+  if (count < 2 || count > 1'000'000) fail(expression.place, "linspace takes from 2 to 1000000 points");
+  const Node a = this->scalar(*operands[0], scope);
+  const Node b = this->scalar(*operands[1], scope);
+  for (int k = 0; k < count; ++k) {
+    const Node share = number(static_cast<double>(k) / (count - 1));
+    result.items.push_back(graph_.add(a, graph_.multiply(share, graph_.subtract(b, a))));
+  }
+  result.dims = {count};
+  return true;
+}
+
+bool Flattener::call_shape(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
+  const auto& operands = expression.operands;
+  const auto number = [&](double value) { return graph_.number(value); };
+  const Value a = evaluate(*operands[0], scope);
   if (name == "size") {
     std::vector<Node> sizes;
     for (const int dim : a.dims) sizes.push_back(number(dim));
@@ -209,7 +219,28 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
     result = Value::scalar(number(static_cast<double>(a.dims.size())));
   } else if (name == "scalar" || name == "vector") {
     result = name == "scalar" && a.items.size() == 1 ? Value::scalar(a.items[0]) : Value::vector(a.items);
-  } else if (name == "identity" || name == "diagonal") {
+  } else {
+    const int along = integer(*operands[0], scope, "the dimension");
+    if (along != 1) fail(expression.place, "cat is supported along the first dimension");
+    for (std::size_t k = 1; k < operands.size(); ++k) {
+      const Value next = evaluate(*operands[k], scope);
+      if (next.dims.empty()) fail(operands[k]->place, "cat takes arrays");
+      if (k == 1) result.dims = next.dims;
+      if (k > 1) result.dims[0] += next.dims[0];
+      result.items.insert(result.items.end(), next.items.begin(), next.items.end());
+    }
+  }
+  return true;
+}
+
+bool Flattener::call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
+  const auto& operands = expression.operands;
+  const auto number = [&](double value) { return graph_.number(value); };
+  const Value a = name == "identity" ? Value() : evaluate(*operands[0], scope);
+  const auto at = [&](const Value& value, int i, int j) {
+    return value.items[static_cast<std::size_t>(i * value.dims[1] + j)];
+  };
+  if (name == "identity" || name == "diagonal") {
     const int n = name == "identity" ? integer(*operands[0], scope, "a dimension") : static_cast<int>(a.items.size());
     if (n < 0 || n > 1000) fail(expression.place, "a dimension out of range");
     result.dims = {n, n};
@@ -241,26 +272,8 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
     for (const Node x : a.items) {
       for (const Node y : b.items) result.items.push_back(graph_.multiply(x, y));
     }
-  } else {
-    const int along = integer(*operands[0], scope, "the dimension");
-    if (along != 1) fail(expression.place, "cat is supported along the first dimension");
-    for (std::size_t k = 1; k < operands.size(); ++k) {
-      const Value next = evaluate(*operands[k], scope);
-      if (next.dims.empty()) fail(operands[k]->place, "cat takes arrays");
-      if (k == 1) result.dims = next.dims;
-      if (k > 1) result.dims[0] += next.dims[0];
-      result.items.insert(result.items.end(), next.items.begin(), next.items.end());
-    }
   }
   return true;
-}
-
-int Flattener::variable_argument(const Expression& expression, const Scope& scope, const char* function) {
-  if (!expression.operands.empty()) {
-    const NodeData data = graph_[scalar(*expression.operands[0], scope)];
-    if (data.op == Op::variable && data.order == 0) return data.index;
-  }
-  fail(expression.place, fmt::format("{} takes a variable", function));
 }
 
 std::string Flattener::text_argument(const Expression& expression) {

@@ -395,7 +395,7 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
   }
   if (const auto found = records_.find(name); found != records_.end()) {
     for (const std::string& member : std::vector<std::string>(found->second)) {
-      value.fields.emplace_back(member, value_of_name(name + "." + member, place));
+      value.fields.push_back({member, value_of_name(name + "." + member, place)});
     }
     return value;
   }
@@ -414,6 +414,7 @@ std::string Flattener::did_you_mean_name(const std::string& name) const {
   for (const auto& [known, ignored] : scalar_by_name_) names.push_back(known);
   for (const auto& [known, ignored] : pending_) names.push_back(known);
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() > 2000) return "";
   return did_you_mean(name, names);
 }

@@ -60,7 +60,7 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
         const Value all = call_function(*function, *statement.right, scope, true);
         for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
           if (!statement.left->operands[k]) continue;
-          equate(evaluate(*statement.left->operands[k], scope), all.fields[k].second, statement, initial);
+          equate(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement, initial);
         }
         return;
       }
@@ -90,7 +90,7 @@ void Flattener::equate(const Value& left, const Value& right, const Statement& s
       fail(statement.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
     }
     for (std::size_t k = 0; k < left.fields.size(); ++k) {
-      equate(left.fields[k].second, right.fields[k].second, statement, initial);
+      equate(left.fields[k].value, right.fields[k].value, statement, initial);
     }
     return;
   }
@@ -171,15 +171,18 @@ Node Flattener::edge_of(const Expression& condition, const Scope& scope) {
 }
 
 void Flattener::equation_when(const Statement& statement, const Scope& scope) {
-  // What the clause sets: by variable, the value that each branch gives.
-  std::map<std::string, Value> values;
+  // What each branch sets.
   Node none_before = graph_.number(1.0);
   std::vector<std::pair<Node, std::map<std::string, Value>>> branches;
   for (const Branch& branch : statement.branches) {
     const Node edge = edge_of(*branch.condition, scope);
     const Node guard = graph_.conjunction(none_before, edge);
     std::map<std::string, Value> assigned;
-    when_body(branch.body, scope, guard, assigned);
+    // What is evaluated at the event alone makes no events.
+    Scope within;
+    within.outer = &scope;
+    within.silent = true;
+    when_body(branch.body, within, guard, assigned);
     branches.emplace_back(guard, std::move(assigned));
     none_before = graph_.conjunction(none_before, graph_.negation(edge));
   }
@@ -217,7 +220,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
         const Value all = call_function(*function, *statement.right, scope, true);
         for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
           if (statement.left->operands[k]) {
-            set(evaluate(*statement.left->operands[k], scope), all.fields[k].second, statement.place);
+            set(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement.place);
           }
         }
         continue;
@@ -321,6 +324,7 @@ void Flattener::execute_when(const Statement& statement, Frame& frame) {
     const Node edge = graph_.conjunction(none_before, edge_of(*branch.condition, frame.scope));
     none_before = graph_.conjunction(none_before, graph_.negation(edge));
     Frame taken = frame;
+    taken.scope.silent = true;
     for (const Statement& one : branch.body) {
       if (one.kind == Statement::Kind::call) {
         if (!call_statement(*one.left, taken.scope, edge)) fail(one.place, "a call whose results nobody takes");

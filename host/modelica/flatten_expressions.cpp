@@ -50,41 +50,16 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       return call(expression, scope);
     case Kind::chain:
       return chain(expression, scope);
-    case Kind::power: {
-      const Value base = evaluate(*expression.operands[0], scope);
-      const Value exponent = evaluate(*expression.operands[1], scope);
-      if (expression.words[0] == "^" && base.dims.size() == 2) {
-        const int times = integer(*expression.operands[1], scope, "the power of a matrix");
-        if (times < 1 || times > 100) fail(expression.place, "the power of a matrix needs to be from 1 to 100");
-        Value result = base;
-        for (int k = 1; k < times; ++k) result = product(result, base, expression.place);
-        return result;
-      }
-      return elementwise(base, exponent, expression.place, [&](Node a, Node b) { return graph_.power(a, b); });
-    }
+    case Kind::power:
+      return power(expression, scope);
     case Kind::negation: {
       Value value = evaluate(*expression.operands[0], scope);
       const bool logical = expression.words[0] == "not";
       for (Node& item : value.items) item = logical ? graph_.negation(item) : graph_.negate(item);
       return value;
     }
-    case Kind::relation: {
-      const Value left = evaluate(*expression.operands[0], scope);
-      const Value right = evaluate(*expression.operands[1], scope);
-      const std::string& word = expression.words[0];
-      if (left.is_text && right.is_text) {
-        return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
-      }
-      return elementwise(left, right, expression.place, [&](Node a, Node b) {
-        const bool silent = scope.silent || scope.in_function;
-        if (word == "<") return graph_.relation(Op::less, a, b, silent);
-        if (word == "<=") return graph_.relation(Op::less_equal, a, b, silent);
-        if (word == ">") return graph_.relation(Op::less, b, a, silent);
-        if (word == ">=") return graph_.relation(Op::less_equal, b, a, silent);
-        const Node same = graph_.relation(Op::equal, a, b, silent);
-        return word == "==" ? same : graph_.negation(same);
-      });
-    }
+    case Kind::relation:
+      return relation(expression, scope);
     case Kind::choice:
       return choice(expression, scope);
     case Kind::array: {
@@ -118,6 +93,37 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       break;
   }
   fail(expression.place, "':' stands for a whole dimension in subscripts alone");
+}
+
+Value Flattener::power(const Expression& expression, const Scope& scope) {
+  const Value base = evaluate(*expression.operands[0], scope);
+  const Value exponent = evaluate(*expression.operands[1], scope);
+  if (expression.words[0] == "^" && base.dims.size() == 2) {
+    const int times = integer(*expression.operands[1], scope, "the power of a matrix");
+    if (times < 1 || times > 100) fail(expression.place, "the power of a matrix needs to be from 1 to 100");
+    Value result = base;
+    for (int k = 1; k < times; ++k) result = product(result, base, expression.place);
+    return result;
+  }
+  return elementwise(base, exponent, expression.place, [&](Node a, Node b) { return graph_.power(a, b); });
+}
+
+Value Flattener::relation(const Expression& expression, const Scope& scope) {
+  const Value left = evaluate(*expression.operands[0], scope);
+  const Value right = evaluate(*expression.operands[1], scope);
+  const std::string& word = expression.words[0];
+  if (left.is_text && right.is_text) {
+    return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
+  }
+  return elementwise(left, right, expression.place, [&](Node a, Node b) {
+    const bool silent = scope.silent || scope.in_function;
+    if (word == "<") return graph_.relation(Op::less, a, b, silent);
+    if (word == "<=") return graph_.relation(Op::less_equal, a, b, silent);
+    if (word == ">") return graph_.relation(Op::less, b, a, silent);
+    if (word == ">=") return graph_.relation(Op::less_equal, b, a, silent);
+    const Node same = graph_.relation(Op::equal, a, b, silent);
+    return word == "==" ? same : graph_.negation(same);
+  });
 }
 
 Value Flattener::member(const Value& record, const std::string& name, Place place) {
@@ -207,6 +213,10 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
       name += fmt::format("[{}]", subscripts);
       continue;
     }
+    if (const std::string element = element_name(name, part.subscripts, scope); !element.empty()) {
+      name = element;
+      continue;
+    }
     Value value = subscripted(value_of_name(name, expression.place), part.subscripts, scope, expression.place);
     for (++k; k < expression.parts.size(); ++k) {
       value = member(value, expression.parts[k].name, expression.place);
@@ -229,6 +239,31 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return member(value_of_name(name.substr(0, dot), expression.place), name.substr(dot + 1), expression.place);
   }
   fail(expression.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+}
+
+/// The name of one element of an array of variables; empty unless its subscripts are known numbers. It spares making
+/// the whole array.
+std::string Flattener::element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                                    const Scope& scope) {
+  const auto found = instance_by_name_.find(name);
+  if (found == instance_by_name_.end()) return "";
+  Value shape;
+  shape.dims = instances_[static_cast<std::size_t>(found->second)].dims;
+  if (shape.dims.size() != subscripts.size()) return "";
+  std::string element = name;
+  for (std::size_t k = 0; k < subscripts.size(); ++k) {
+    if (subscripts[k]->kind == Kind::colon) return "";
+    Scope inner;
+    inner.outer = &scope;
+    inner.in_function = scope.in_function;
+    inner.indexed = &shape;
+    inner.dimension = static_cast<int>(k);
+    const Value index = evaluate(*subscripts[k], inner);
+    if (!index.is_scalar() || !graph_.is_number(index.items[0])) return "";
+    element += fmt::format("{}{}", k > 0 ? "," : "[", graph_.value(index.items[0]));
+  }
+  element += ']';
+  return scalar_by_name_.contains(element) ? element : "";
 }
 
 Value Flattener::element_at(const Value& value, const std::vector<Node>& indices, Place place) {
@@ -513,7 +548,7 @@ Value Flattener::merge(Node condition, const Value& a, const Value& b, Place pla
   Value result = a;
   for (std::size_t k = 0; k < a.items.size(); ++k) result.items[k] = graph_.choice(condition, a.items[k], b.items[k]);
   for (std::size_t k = 0; k < a.fields.size(); ++k) {
-    result.fields[k].second = merge(condition, a.fields[k].second, b.fields[k].second, place);
+    result.fields[k].value = merge(condition, a.fields[k].value, b.fields[k].value, place);
   }
   return result;
 }

@@ -28,8 +28,7 @@ Value Flattener::construct(const Class& record, const Expression& expression, co
     Scope own;
     own.in_function = true;
     for (const auto& [name, value] : result.fields) own.values[name] = value;
-    result.fields.emplace_back(member.name,
-                               given != nullptr ? evaluate(*given, scope) : evaluate(*member.binding, own));
+    result.fields.push_back({member.name, given != nullptr ? evaluate(*given, scope) : evaluate(*member.binding, own)});
   }
   if (expression.operands.size() > record.declarations.size()) {
     fail(expression.place, fmt::format("'{}' has {} members", record.name, record.declarations.size()));
@@ -44,7 +43,7 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
     if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
     Value result;
     for (const Declaration& member : record->declarations) {
-      result.fields.emplace_back(member.name, default_of(member, scope));
+      result.fields.push_back({member.name, default_of(member, scope)});
     }
     --depth_;
     return result;
@@ -110,7 +109,7 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
   for (const Declaration& declaration : function.declarations) {
     if (!declaration.output) continue;
     if (!all) return frame.scope.values[declaration.name];
-    results.fields.emplace_back(declaration.name, frame.scope.values[declaration.name]);
+    results.fields.push_back({declaration.name, frame.scope.values[declaration.name]});
   }
   if (results.fields.empty()) fail(expression.place, fmt::format("'{}' has no output", function.name));
   return results;
@@ -150,7 +149,7 @@ void Flattener::execute(const Statement& statement, Frame& frame) {
           fail(statement.place, fmt::format("'{}' has {} results", name, all.fields.size()));
         }
         for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
-          if (statement.left->operands[k]) assign(*statement.left->operands[k], all.fields[k].second, frame);
+          if (statement.left->operands[k]) assign(*statement.left->operands[k], all.fields[k].value, frame);
         }
         return;
       }

@@ -78,7 +78,6 @@ class Flattener {
   std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);
   Value value_of_name(const std::string& name, Place place);
   bool known_name(const std::string& name);
-  int element_of(const Value& value) const { return static_cast<int>(value.items.size()); }
 
   // flatten_expressions.cpp
   Value evaluate(const Expression& expression, const Scope& scope);
@@ -88,7 +87,10 @@ class Flattener {
   double numeric(Node node);
   Value reference(const Expression& expression, const Scope& scope);
   Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
+  std::string element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts, const Scope& scope);
   Value element_at(const Value& value, const std::vector<Node>& indices, Place place);
+  Value power(const Expression& expression, const Scope& scope);
+  Value relation(const Expression& expression, const Scope& scope);
   Value chain(const Expression& expression, const Scope& scope);
   Value product(const Value& a, const Value& b, Place place);
   Value elementwise(const Value& a, const Value& b, Place place, const std::function<Node(Node, Node)>& combine);
@@ -107,10 +109,12 @@ class Flattener {
   Value call(const Expression& expression, const Scope& scope);
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  bool linspace(const Expression& expression, const Scope& scope, Value& result);
+  bool call_shape(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   Value derivative(const Expression& expression, const Scope& scope);
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
-  int variable_argument(const Expression& expression, const Scope& scope, const char* function);
   std::string text_argument(const Expression& expression);
 
   // flatten_functions.cpp

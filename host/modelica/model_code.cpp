@@ -74,6 +74,7 @@ void ModelCode::number_quantities() {
 }
 
 bool ModelCode::from_parameters(Node root) {
+  if (const auto known = from_parameters_.find(root); known != from_parameters_.end()) return known->second;
   for (const Node node : graph_.below(root)) {
     if (from_parameters_.contains(node)) continue;
     const NodeData& data = graph_[node];
@@ -209,11 +210,15 @@ void ModelCode::program(Body& body, const std::vector<Node>& outputs, const std:
 std::string ModelCode::rhs() {
   names_ = Names();
   std::vector<Node> outputs;
-  for (const Node state : model_.states)
-    outputs.push_back(graph_.variable(graph_[state].index, graph_[state].order + 1));
+  for (const Node state : model_.states) {
+    const NodeData data = graph_[state];
+    const bool constant = model_.flat.variables[at(data.index)].is_parameter();
+    outputs.push_back(constant ? graph_.number(0.0) : graph_.variable(data.index, data.order + 1));
+  }
   for (const int i : model_.residuals) outputs.push_back(model_.equations[at(i)].residual);
   Body body(graph_, names_, 4);
   program(body, outputs, "p");
+  if (outputs.empty()) body.line("f[0] = 0.0;");
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (i >= model_.states.size()) body.comment(model_.equations[at(model_.residuals[i - model_.states.size()])].text);
     body.line(fmt::format("f[{}] = {};", i, body.number(outputs[i])));
@@ -287,6 +292,8 @@ std::string ModelCode::variables() {
     if (index > 1) text += fmt::format(", .index = {}", index);
     text += "},\n";
   }
+  // The integrator needs something to integrate.
+  if (y_.empty()) text += "      {.name = \"no_state\", .description = \"the model has no states\"},\n";
   return text + "  };\n";
 }
 

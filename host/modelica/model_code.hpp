@@ -103,8 +103,9 @@ class ModelCode {
   std::unordered_map<int, int> place_of_discrete_;
   std::vector<int> clocks_;  ///< places of the counts of clocks among the discrete numbers
   std::vector<Event> events_;
-  std::vector<int> slot_of_relation_;  ///< among the discrete numbers; -1: not kept
-  std::vector<int> event_of_relation_;
+  std::vector<int> slot_of_relation_;   ///< among the discrete numbers; -1: not kept
+  std::vector<int> event_of_relation_;  ///< where it becomes true
+  std::vector<int> end_of_relation_;    ///< where it becomes false; -1: the same, or of no interest
   std::vector<int> event_of_clock_;
   int discrete_count_ = 0;
 };

@@ -123,15 +123,24 @@ void ModelCode::find_events() {
   const FlatModel& flat = model_.flat;
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
     const Relation& relation = model_.relations[k];
+    const std::string left = text_of(relation.left);
+    const std::string right = text_of(relation.right);
+    const bool strict = relation.op == Op::less;
     Event event;
-    event.name =
-        fmt::format("{} {} {}", text_of(relation.left), relation.op == Op::less ? "<" : "<=", text_of(relation.right));
+    event.name = fmt::format("{} {} {}", left, strict ? "<" : "<=", right);
     bool rises = true;
     if (!scheduled_at(relation, event.time, rises)) {
       event.root = graph_.subtract(relation.right, relation.left);
-      if (slot_of_relation_[k] < 0) event.direction = 1;
+      event.direction = 1;
     }
     event_of_relation_.push_back(static_cast<int>(events_.size()));
+    end_of_relation_.push_back(-1);
+    add_event(event);
+    if (event.root == no_node || slot_of_relation_[k] < 0) continue;
+    // Its opposite is an event of its own, so that an action knows what has become of the relation.
+    event.name = fmt::format("{} {} {}", right, strict ? "<=" : "<", left);
+    event.direction = -1;
+    end_of_relation_.back() = static_cast<int>(events_.size());
     add_event(event);
   }
   for (std::size_t k = 0; k < flat.clocks.size(); ++k) {

@@ -124,9 +124,17 @@ void ModelCode::relations_now(Body& pass, bool initial) {
                     : graph_.relation(Op::less, graph_.time(), time, true);
     }
     std::string text = pass.let_mask("holds", value);
-    if (!initial && (scheduled || slot_of_relation_[k] < 0)) {
-      const std::string fires = fmt::format("(first * fires[{}] > 0.5)", event_of_relation_[k]);
-      text = scheduled && !rises ? fmt::format("{} & !{}", text, fires) : fmt::format("{} | {}", text, fires);
+    if (!initial) {
+      // The relation whose event this is has changed, whatever rounding says where both sides are equal; until a when
+      // clause changes the values that it compares.
+      const std::string begins = fmt::format("(fires[{}] > 0.5)", event_of_relation_[k]);
+      const std::string ends = fmt::format("(fires[{}] > 0.5)", end_of_relation_[k]);
+      if (scheduled && !rises) {
+        text = fmt::format("{} & !{}", text, begins);
+      } else {
+        text = fmt::format("{} | {}", text, begins);
+        if (end_of_relation_[k] >= 0) text = fmt::format("({}) & !{}", text, ends);
+      }
       const std::string name = names_.of("now");
       pass.line(fmt::format("const auto {} = {};", name, text));
       text = name;
@@ -142,7 +150,9 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   const std::string name = pass.let_mask("condition", condition);
   const std::string becomes = names_.of("becomes");
   pass.line(fmt::format("const auto {} = ({}) & !(was[{}] > 0.5);", becomes, name, k));
-  pass.line(fmt::format("was[{}] = select({}, 1.0, 0.0);", k, name));
+  // Once at an event: rounding may take a relation back to where it was.
+  pass.line(fmt::format("was[{0}] = select({1}, 1.0, was[{0}]);", k, name));
+  if (!initial) pass.line(fmt::format("changed = select({}, 1.0, changed);", becomes));
   pass.bind(edge, becomes);
 }
 
@@ -188,6 +198,7 @@ void ModelCode::update(Body& body, bool initial) {
   body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", passes));
   Body pass = body.inner(2);
   pass.line("const Number first = pass == 0 ? 1.0 : 0.0;");
+  if (!initial && conditions > 0) pass.line("Number changed = 0.0;");
   if (initial) {
     pass.bind(graph_.event(Op::initial), "first > 0.5");
   } else {
@@ -217,6 +228,10 @@ void ModelCode::update(Body& body, bool initial) {
       now.line(fmt::format("d[{0}] = d[{0}] + first * fires[{1}];", clocks_[k], event_of_clock_[k]));
     }
     reinitialise(now);
+    if (conditions > 0) {
+      now.line(
+          fmt::format("for (int k = 0; k < {}; ++k) fires[k] = select(changed > 0.5, 0.0, fires[k]);", events_.size()));
+    }
   }
   body.take(pass);
   body.take(now);

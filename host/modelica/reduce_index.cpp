@@ -118,7 +118,7 @@ bool Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
     if (rows.empty()) return true;
     std::erase_if(columns, [&](int j) { return offsets.unknown[at(j)] < level; });
     std::vector<int> chosen;
-    if (!independent_columns(rows, columns, offsets, chosen)) return false;
+    if (!independent_columns(rows, columns, offsets, level, chosen)) return false;
     for (const int j : chosen) {
       dummies.insert(graph_.variable(unknowns_[at(j)], offsets.unknown[at(j)] - level + 1));
     }
@@ -129,10 +129,12 @@ bool Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
 /// As many columns as rows whose matrix of dF_i/dx_j is regular whatever the solution does: its entries are constant.
 /// The least welcome states first.
 bool Reducer::independent_columns(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
-                                  std::vector<int>& chosen) {
+                                  int level, std::vector<int>& chosen) {
   const auto welcome = [&](int j) {
     const FlatVariable& one = variable(unknowns_[at(j)]);
-    return 100 * static_cast<int>(one.select) + (one.fixed ? 10 : 0) + (one.start != no_node ? 1 : 0);
+    // Rather a variable than the derivative of one.
+    return (offsets.unknown[at(j)] > level ? -1000 : 0) + 100 * static_cast<int>(one.select) + (one.fixed ? 10 : 0) +
+           (one.start != no_node ? 1 : 0);
   };
   std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) { return welcome(a) < welcome(b); });
   std::vector<std::vector<double>> basis;  // reduced columns, each with its pivot row

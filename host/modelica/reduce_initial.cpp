@@ -85,7 +85,7 @@ void Reducer::order_start() {
       const NodeData data = graph_[node];
       if (data.op != Op::variable || states.contains(node)) continue;
       const FlatVariable& one = variable(data.index);
-      const bool free_parameter = one.is_parameter() && one.fixed_given && !one.fixed;
+      const bool free_parameter = one.is_parameter() && !is_given(data.index);
       if ((is_unknown(data.index) || free_parameter) && seen.insert(node).second) unknowns.push_back(node);
     }
   }
@@ -137,6 +137,12 @@ void Reducer::order_start() {
   preference.resize(determined.size());
   std::iota(preference.begin(), preference.end(), 0);
   order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
+  // Parameters that the initial system determines are constants of the solution.
+  for (std::size_t k = 0; k < before_states; ++k) {
+    if (!variable(graph_[unknowns[k]].index).is_parameter()) continue;
+    model_.states.push_back(unknowns[k]);
+    model_.index_of_state.push_back(1);
+  }
 }
 
 }  // namespace manyfold::modelica

@@ -16,6 +16,8 @@ std::size_t at(int i) {
 
 /// Larger linear blocks have more operations in closed form than in Newton's method.
 constexpr std::size_t largest_closed_form = 4;
+/// Of conditions in a block: all 2^n cases are looked at.
+constexpr std::size_t most_switches = 8;
 
 }  // namespace
 
@@ -50,7 +52,7 @@ bool Reducer::known_from_parameters(Node root, double& value) {
   bool known = true;
   value = graph_.evaluate(root, [&](Node leaf) {
     const NodeData data = graph_[leaf];
-    if (data.op != Op::variable || !variable(data.index).is_parameter()) {
+    if (data.op != Op::variable || !is_given(data.index)) {
       known = false;
       return 0.0;
     }
@@ -87,14 +89,58 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
   return true;
 }
 
+/// Conditions that stand for what they are.
+Node Reducer::with_known_conditions(Node root) {
+  std::unordered_map<Node, Node> done;
+  return graph_.replace(
+      root,
+      [&](Node node) {
+        const auto found = conditions_.find(node);
+        return found == conditions_.end() ? no_node : found->second;
+      },
+      done);
+}
+
+/// Modes and Boolean variables below `root`, beside those that are known already. False if there are too many, or if it
+/// depends on anything else but parameters.
+bool Reducer::add_switches(Node root, std::vector<Node>& switches) {
+  for (const Node node : graph_.below(root)) {
+    const NodeData data = graph_[node];
+    const bool held =
+        data.op == Op::variable && discrete_.contains(data.index) && variable(data.index).type == Type::boolean;
+    if (data.op == Op::mode || held) {
+      if (std::find(switches.begin(), switches.end(), node) == switches.end()) switches.push_back(node);
+    } else if (Graph::operands(data) == 0 && data.op != Op::number &&
+               !(data.op == Op::variable && is_given(data.index))) {
+      return false;
+    }
+  }
+  return switches.size() <= most_switches;
+}
+
+/// The value with default parameters for every combination of the switches.
+std::vector<double> Reducer::in_all_cases(Node root, const std::vector<Node>& switches) {
+  std::vector<double> result;
+  for (std::size_t number = 0; number < std::size_t{1} << switches.size(); ++number) {
+    result.push_back(graph_.evaluate(root, [&](Node leaf) {
+      const auto at_switch = std::find(switches.begin(), switches.end(), leaf);
+      if (at_switch == switches.end()) return default_value(leaf);
+      return (number >> static_cast<std::size_t>(at_switch - switches.begin()) & 1U) != 0 ? 1.0 : 0.0;
+    }));
+  }
+  return result;
+}
+
 /// Can the equation be solved for the quantity wherever the solution goes?
 bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
-  const Node slope = graph_.partial(equation.residual, quantity);
   const bool explicit_form = (equation.left == quantity && !contains(equation.right, quantity)) ||
                              (equation.right == quantity && !contains(equation.left, quantity));
   if (explicit_form) return true;
-  double value = 0.0;
-  return known_from_parameters(slope, value) && std::abs(value) > 0.0 && std::isfinite(value);
+  const Node slope = with_known_conditions(graph_.partial(equation.residual, quantity));
+  std::vector<Node> switches;
+  if (!add_switches(slope, switches)) return false;
+  const std::vector<double> values = in_all_cases(slope, switches);
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value) && value != 0.0; });
 }
 
 void Reducer::order() {
@@ -128,6 +174,7 @@ void Reducer::order() {
 void Reducer::order_blocks(const std::vector<Equation>& equations, const std::vector<Node>& unknowns,
                            const std::vector<int>& preference, bool may_be_partial, std::vector<Block>& result,
                            std::vector<Node>& torn, std::vector<int>& residuals) {
+  conditions_.clear();
   const Incidence incidence = incidence_of(equations, unknowns);
   const Matching matching = match(incidence, static_cast<int>(unknowns.size()), preference);
   for (std::size_t j = 0; j < unknowns.size(); ++j) {
@@ -152,6 +199,13 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
                          fmt::format("'{}' is no real number, and no equation gives it without the others of a loop of "
                                      "{} equations",
                                      quantity_name(quantity), members.size()));
+    }
+    for (const Step& step : block.steps) {
+      const Node value = with_known_conditions(step.value);
+      std::vector<Node> switches;
+      if (variable(graph_[step.quantity].index).type == Type::boolean && add_switches(value, switches)) {
+        conditions_[step.quantity] = value;
+      }
     }
     torn.insert(torn.end(), block.torn.begin(), block.torn.end());
     residuals.insert(residuals.end(), block.residuals.begin(), block.residuals.end());
@@ -202,41 +256,37 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
   return block;
 }
 
-/// A block that is linear in its torn unknowns, with a matrix of parameters, is solved in closed form.
+/// A block that is linear in its torn unknowns, with a matrix of parameters and switches, is solved in closed form.
 bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block) {
   const std::size_t n = block.torn.size();
   if (n == 0 || n > largest_closed_form) return false;
   // The residuals as functions of the torn unknowns alone.
-  std::unordered_map<Node, Node> inner;
-  for (const Step& step : block.steps) {
+  std::unordered_map<Node, Node> inner = conditions_;
+  const auto substituted = [&](Node root) {
     std::unordered_map<Node, Node> done;
-    inner[step.quantity] = graph_.replace(
-        step.value,
+    return graph_.replace(
+        root,
         [&](Node node) {
           const auto found = inner.find(node);
           return found == inner.end() ? no_node : found->second;
         },
         done);
+  };
+  for (const Step& step : block.steps) {
+    inner[step.quantity] = substituted(step.value);
     // Substitution may double what is shared: not for large blocks.
     if (graph_.below(inner[step.quantity]).size() > 2000) return false;
   }
   std::vector<std::vector<Node>> matrix(n, std::vector<Node>(n + 1));
-  std::vector<std::vector<double>> numbers(n, std::vector<double>(n));
-  const Node zero = graph_.number(0.0);
+  std::vector<Node> switches;
   for (std::size_t i = 0; i < n; ++i) {
-    std::unordered_map<Node, Node> done;
-    const Node residual = graph_.replace(
-        equations[at(block.residuals[i])].residual,
-        [&](Node node) {
-          const auto found = inner.find(node);
-          return found == inner.end() ? no_node : found->second;
-        },
-        done);
+    const Node residual = substituted(equations[at(block.residuals[i])].residual);
     for (std::size_t j = 0; j < n; ++j) {
       matrix[i][j] = graph_.partial(residual, block.torn[j]);
-      if (!known_from_parameters(matrix[i][j], numbers[i][j])) return false;
+      if (!add_switches(matrix[i][j], switches)) return false;
     }
     std::unordered_map<Node, Node> at_zero;
+    const Node zero = graph_.number(0.0);
     const Node rest = graph_.replace(
         residual,
         [&](Node node) {
@@ -245,23 +295,9 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
         at_zero);
     matrix[i][n] = graph_.negate(rest);
   }
-  // Gauss, with pivots chosen by the default parameters.
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k; i < n; ++i) {
-      if (std::abs(numbers[i][k]) > std::abs(numbers[pivot][k])) pivot = i;
-    }
-    if (!(std::abs(numbers[pivot][k]) > 1e-300)) return false;
-    std::swap(matrix[k], matrix[pivot]);
-    std::swap(numbers[k], numbers[pivot]);
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const Node factor = graph_.divide(matrix[i][k], matrix[k][k]);
-      const double ratio = numbers[i][k] / numbers[k][k];
-      for (std::size_t j = k; j <= n; ++j) {
-        matrix[i][j] = graph_.subtract(matrix[i][j], graph_.multiply(factor, matrix[k][j]));
-        if (j < n) numbers[i][j] -= ratio * numbers[k][j];
-      }
-    }
+  if (!eliminate(matrix, switches)) {
+    if (switches.empty()) report_singular_loop(equations, block);
+    return false;
   }
   std::vector<Step> closed;
   for (std::size_t k = n; k-- > 0;) {
@@ -274,6 +310,46 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   block.steps.insert(block.steps.begin(), closed.begin(), closed.end());
   block.torn.clear();
   block.residuals.clear();
+  return true;
+}
+
+void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {
+  std::string text = "these equations are singular with the default parameters: they do not determine ";
+  for (std::size_t k = 0; k < block.quantities.size(); ++k) {
+    text += fmt::format("{}{}", k > 0 ? ", " : "", quantity_name(block.quantities[k]));
+  }
+  for (const int i : block.equations) {
+    const Equation& equation = equations[at(i)];
+    text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
+  }
+  diagnostics_.error(equations[at(block.equations[0])].place, text);
+}
+
+/// Gauss, with pivots that are not zero in any case of the switches, with default parameters.
+bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches) {
+  const std::size_t n = matrix.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    double best = 0.0;
+    for (std::size_t i = k; i < n; ++i) {
+      const std::vector<double> values = in_all_cases(matrix[i][k], switches);
+      double least = std::abs(values[0]);
+      for (const double value : values) least = std::isfinite(value) ? std::min(least, std::abs(value)) : 0.0;
+      if (least > best) {
+        best = least;
+        pivot = i;
+      }
+    }
+    if (best == 0.0) return false;
+    std::swap(matrix[k], matrix[pivot]);
+    for (std::size_t i = k + 1; i < n; ++i) {
+      if (graph_.is_number(matrix[i][k], 0.0)) continue;
+      const Node factor = graph_.divide(matrix[i][k], matrix[k][k]);
+      for (std::size_t j = k + 1; j <= n; ++j) {
+        matrix[i][j] = graph_.subtract(matrix[i][j], graph_.multiply(factor, matrix[k][j]));
+      }
+    }
+  }
   return true;
 }
 

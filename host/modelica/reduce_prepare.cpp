@@ -31,6 +31,11 @@ bool Reducer::is_unknown(int index) const {
          model_.fold[at(index)] == no_node && model_.root[at(index)] == index;
 }
 
+bool Reducer::is_given(int index) const {
+  const FlatVariable& one = model_.flat.variables[at(index)];
+  return one.is_parameter() && !(one.fixed_given && !one.fixed && one.binding == no_node);
+}
+
 ReducedModel Reducer::reduce() {
   const std::size_t count = model_.flat.variables.size();
   model_.root.resize(count);
@@ -44,6 +49,7 @@ ReducedModel Reducer::reduce() {
   gather_equations();
   classify_discrete();
   find_relations();
+  check_assertions();
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
   remove_aliases();
@@ -53,9 +59,17 @@ ReducedModel Reducer::reduce() {
   return std::move(model_);
 }
 
+/// Those of parameters alone are looked at once, with the default values.
+void Reducer::check_assertions() {
+  for (const FlatAssertion& assertion : model_.flat.assertions) {
+    double holds = 1.0;
+    if (!known_from_parameters(assertion.condition, holds) || holds != 0.0) continue;
+    diagnostics_.error(assertion.place, fmt::format("the assertion does not hold: {}", assertion.message));
+  }
+}
+
 /// Inputs that nothing feeds are parameters.
 void Reducer::bind_inputs() {
-  std::set<int> determined;
   for (FlatVariable& one : model_.flat.variables) {
     if (one.input && one.binding == no_node && !one.is_parameter()) one.variability = Variability::parameter;
   }

@@ -23,6 +23,7 @@ class Reducer {
 
   // reduce_prepare.cpp
   void bind_inputs();
+  void check_assertions();
   void fold_parameters();
   Node folded_parameter(int variable);
   void gather_equations();
@@ -43,7 +44,7 @@ class Reducer {
   bool choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies);
   bool choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies);
   bool independent_columns(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
-                           std::vector<int>& chosen);
+                           int level, std::vector<int>& chosen);
   Node total_derivative(Node root);
   void keep_index(const SystemOffsets& offsets, const Signature& signature);
   Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);
@@ -58,7 +59,12 @@ class Reducer {
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool safely_solvable(const Equation& equation, Node quantity);
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
+  void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
+  bool eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches);
   bool known_from_parameters(Node root, double& value);
+  bool add_switches(Node root, std::vector<Node>& switches);
+  std::vector<double> in_all_cases(Node root, const std::vector<Node>& switches);
+  Node with_known_conditions(Node root);
   double default_value(Node root);
   bool contains(Node root, Node quantity);
   std::vector<Node> quantities_in(Node root);
@@ -70,6 +76,8 @@ class Reducer {
   void gather_initial_equations();
 
   bool is_unknown(int variable) const;
+  /// A parameter that the initial system does not determine.
+  bool is_given(int variable) const;
   FlatVariable& variable(int index) { return model_.flat.variables[static_cast<std::size_t>(index)]; }
   std::string quantity_name(Node quantity) const;
 
@@ -78,8 +86,9 @@ class Reducer {
   Graph& graph_ = model_.flat.graph;
   std::vector<int> folding_;  ///< of a parameter: 0 not yet, 1 on the way, 2 done
   std::set<int> discrete_;
-  std::vector<double> defaults_;  ///< of parameters
-  std::vector<int> unknowns_;     ///< variables
+  std::vector<double> defaults_;               ///< of parameters
+  std::vector<int> unknowns_;                  ///< variables
+  std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
 };
 
 /// x, der(x), der(der(x)).

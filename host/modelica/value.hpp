@@ -8,21 +8,45 @@
 
 namespace manyfold::modelica {
 
+struct Member;
+
 struct Value {
   std::vector<int> dims;    ///< of an array; empty: a scalar
   std::vector<Node> items;  ///< in the order of rows
   bool is_text = false;
   std::string text;
-  std::vector<std::pair<std::string, Value>> fields;  ///< of a record
-  std::vector<Value> elements;                        ///< of an array of records; one dimension
+  std::vector<Member> fields;   ///< of a record
+  std::vector<Value> elements;  ///< of an array of records; one dimension
 
-  static Value scalar(Node node) { return {{}, {node}, false, "", {}, {}}; }
-  static Value vector(std::vector<Node> nodes) {
-    return {{static_cast<int>(nodes.size())}, std::move(nodes), false, "", {}, {}};
-  }
-  bool is_scalar() const { return dims.empty() && items.size() == 1; }
-  bool is_record() const { return !fields.empty(); }
+  static Value scalar(Node node);
+  static Value vector(std::vector<Node> nodes);
+  bool is_scalar() const;
+  bool is_record() const;
 };
+
+/// Of a record.
+struct Member {
+  std::string name;
+  Value value;
+};
+
+inline Value Value::scalar(Node node) {
+  Value value;
+  value.items = {node};
+  return value;
+}
+inline Value Value::vector(std::vector<Node> nodes) {
+  Value value;
+  value.dims = {static_cast<int>(nodes.size())};
+  value.items = std::move(nodes);
+  return value;
+}
+inline bool Value::is_scalar() const {
+  return dims.empty() && items.size() == 1;
+}
+inline bool Value::is_record() const {
+  return !fields.empty();
+}
 
 /// "[2, 3]", or "a number".
 std::string shape_text(const Value& value);

@@ -1,0 +1,135 @@
+// Modelica files as models of every subcommand, and their solutions against the references of the hand-written models.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+using manyfold::test::Outcome;
+using manyfold::test::slurp;
+
+class ModelicaFiles : public manyfold::test::CommandTest {
+ protected:
+  static fs::path problem(const std::string& name, const std::string& file) {
+    return fs::path(std::getenv("MANYFOLD_SOURCE")) / "problems" / name / file;
+  }
+  static std::string model(const std::string& name) {
+    return fmt::format("\'{}\'", problem(name, name + ".mo").string());
+  }
+  static json reference(const std::string& name) { return json::parse(slurp(problem(name, "reference.json"))); }
+
+  json solution(const std::string& arguments) const {
+    const Outcome outcome = call("solve " + arguments + " --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out) : json::object();
+  }
+
+  /// The end of the solution by name, against the reference of the hand-written model, whose variables have this order.
+  void expect_reference(const std::string& name, const std::string& arguments, double tolerance) const {
+    const json expected = reference(name);
+    const json found = solution(model(name) + " --t-end " + expected["t_end"].dump() + " " + arguments);
+    const json twin = json::parse(call("describe " + name + " --json").out);
+    ASSERT_EQ(twin["variables"].size(), expected["values"].size());
+    for (std::size_t i = 0; i < twin["variables"].size(); ++i) {
+      const auto variable = twin["variables"][i]["name"].get<std::string>();
+      const auto value = expected["values"][i].get<double>();
+      ASSERT_TRUE(found["values"].contains(variable)) << variable;
+      EXPECT_NEAR(found["values"][variable].get<double>(), value, tolerance * (std::abs(value) + 1e-3)) << variable;
+    }
+  }
+
+  /// Times of all events, against those of the reference within the span.
+  static void expect_event_times(const json& found, const json& expected, double tolerance) {
+    std::size_t count = 0;
+    for (const json& time : expected["event_times"]) count += time.get<double>() <= expected["t_end"].get<double>();
+    ASSERT_EQ(found["events"].size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_NEAR(found["events"][i]["t"].get<double>(), expected["event_times"][i].get<double>(), tolerance);
+    }
+  }
+};
+
+// Of eight node voltages, differences of which are differential: five states and the iterated voltages of two diodes.
+TEST_F(ModelicaFiles, TheAmplifierAgreesWithItsReference) {
+  expect_reference("transistor_amplifier", "--rtol 1e-8 --atol 1e-10 --method radau5", 1e-6);
+}
+
+TEST_F(ModelicaFiles, APositionConstraintIsKept) {
+  expect_reference("pendulum_index3", "--rtol 1e-7 --atol 1e-9", 1e-4);
+}
+
+TEST_F(ModelicaFiles, ScheduledChangesAgreeWithTheirReference) {
+  expect_reference("das2", "--rtol 1e-8 --atol 1e-10", 1e-7);
+}
+
+TEST_F(ModelicaFiles, BouncesAgreeWithTheFormula) {
+  const json expected = reference("bouncing_ball");
+  const json found = solution(model("bouncing_ball") + " --rtol 1e-9 --atol 1e-11 --t-end " + expected["t_end"].dump());
+  expect_event_times(found, expected, 1e-9);
+}
+
+TEST_F(ModelicaFiles, CommutationsAgreeWithTheirReference) {
+  const json expected = reference("rectifier");
+  const json found = solution(model("rectifier") + " --rtol 1e-9 --atol 1e-11 --t-end " + expected["t_end"].dump());
+  expect_event_times(found, expected, 1e-8);
+}
+
+// Parameters by their names in the file; variables that are eliminated are saved like the others.
+TEST_F(ModelicaFiles, ASweepRuns) {
+  std::ofstream(folder_ / "circuit.mo")
+      << "//! base 0.1.0\npackage 'RC'\n  model 'RC'\n    parameter Real 'R.R'(unit = "
+         "\"Ohm\") = 2.0;\n    parameter Real 'C.C'(unit = \"F\") = 0.5;\n    Real "
+         "'C.v'(unit = \"V\", start = 1.0, fixed = true);\n    Real 'C.i'(unit = "
+         "\"A\");\n  equation\n    'C.i' = 'C.C' * der('C.v');\n    'C.v' = -'R.R' * "
+         "'C.i';\n    annotation(experiment(StopTime = 1.0));\n  end 'RC';\nend 'RC';\n";
+  std::ofstream(folder_ / "sweep.toml")
+      << "model = \"circuit.mo\"\nt_span = [0.0, 1.0]\n[solver]\nmethod = \"radau5\"\n"
+         "rtol = 1e-8\natol = 1e-10\n[ensemble]\ninstances = 50\nsampler = \"sobol\"\n"
+         "[parameters]\n\"R.R\" = { distribution = \"uniform\", min = 1.0, max = 3.0 }\n"
+         "[output]\nfile = \"out.nc\"\nvariables = [\"C.v\", \"C.i\"]\n";
+  const Outcome outcome = call("run sweep.toml --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["by_status"]["success"], 50);
+  const json one = solution("circuit.mo --set R.R=4 --method radau5 --rtol 1e-8");
+  EXPECT_NEAR(one["values"]["C.v"].get<double>(), std::exp(-0.5), 1e-6);
+  EXPECT_NEAR(one["values"]["C.i"].get<double>(), -std::exp(-0.5) / 4.0, 1e-6);
+  expect_misuse("solve circuit.mo --set RR=4", {"has no parameter 'RR'", "did you mean \"R.R\"?"});
+}
+
+TEST_F(ModelicaFiles, CompileTellsTheStructure) {
+  const Outcome outcome = call("compile " + model("rlc_index2") + " --json --emit model.hpp --picture incidence.svg");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_EQ(found["structural_index"], 2);
+  EXPECT_EQ(found["states"], json::array({"iL"}));
+  EXPECT_EQ(found["newton_dimension_plain"], 10);
+  EXPECT_EQ(found["newton_dimension_inlined"], 1);
+  EXPECT_NE(slurp(folder_ / "incidence.svg").find("</svg>"), std::string::npos);
+  const std::string first = slurp(folder_ / "model.hpp");
+  EXPECT_NE(first.find("MANYFOLD_MODEL("), std::string::npos);
+  call("compile " + model("rlc_index2") + " --emit again.hpp");
+  EXPECT_EQ(slurp(folder_ / "again.hpp"), first);
+  const Outcome words = call("compile " + model("rlc_index2") + " --explain");
+  EXPECT_NE(words.out.find("structural index 2, 1 degree of freedom"), std::string::npos) << words.out;
+}
+
+TEST_F(ModelicaFiles, WrongFilesAreMisuse) {
+  std::ofstream(folder_ / "wrong.mo") << "model m\n  Real x;\nequation\n  x = y;\nend m;\n";
+  expect_misuse("solve wrong.mo", {"wrong.mo:4:7: error: unknown name 'y'", "    x = y;"});
+  expect_misuse("compile wrong.mo", {"wrong.mo:4:7: error: unknown name 'y'"});
+  expect_misuse("compile robertson", {"compile takes a .mo file"});
+  expect_misuse("solve missing.mo", {"model file 'missing.mo' does not exist"});
+}
+
+}  // namespace

@@ -1,0 +1,40 @@
+#pragma once
+// Models that are compiled from a text.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <manyfold/error.hpp>
+
+#include "host/modelica/compile.hpp"
+
+namespace manyfold::test {
+
+/// model m DECLARATIONS equation EQUATIONS end m;
+inline std::string model_text(const std::string& declarations, const std::string& equations) {
+  return "model m\n" + declarations + "\nequation\n" + equations + "\nend m;\n";
+}
+
+inline modelica::CompiledModel compiled(const std::string& text) {
+  return modelica::compile_model(text, "m.mo");
+}
+
+/// What is said of a model that is wrong.
+inline std::string errors_of(const std::string& text) {
+  try {
+    compiled(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline void expect_errors(const std::string& text, const std::vector<std::string>& fragments) {
+  const std::string errors = errors_of(text);
+  for (const std::string& fragment : fragments) {
+    EXPECT_NE(errors.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << errors;
+  }
+}
+
+}  // namespace manyfold::test

@@ -1,0 +1,149 @@
+// What is wrong with a model's text: the message has the place, the line, and what would be right.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/modelica/compiled.hpp"
+
+namespace {
+
+using manyfold::test::compiled;
+using manyfold::test::errors_of;
+using manyfold::test::expect_errors;
+using manyfold::test::model_text;
+
+TEST(Diagnostics, ShowTheLineWithACaret) {
+  const std::string errors = errors_of("model m\n  Real x;\nequation\n  x = resistence;\nend m;\n");
+  EXPECT_EQ(errors, "m.mo:4:7: error: unknown name 'resistence'; known: x\n    x = resistence;\n        ^");
+}
+
+TEST(Diagnostics, AllErrorsAreReported) {
+  expect_errors("model m\n  Real x\n  Real y;\nequation\n  x = ;\n  y = 1 +;\n  x = (2;\nend m;\n",
+                {"m.mo:3:3: error: expected ';' after the declaration, found 'Real'", "m.mo:5:7: error: expected an",
+                 "m.mo:6:10: error: expected an expression, found ';'", "m.mo:7:9: error: expected ')'"});
+}
+
+TEST(Diagnostics, NamesThatAreNearAreSuggested) {
+  expect_errors(model_text("parameter Real resistance = 1; Real u;", "u = resistence;"),
+                {"unknown name 'resistence'; did you mean \"resistance\"?"});
+  expect_errors(model_text("Real u;", "u = sinn(time);"), {"unknown function 'sinn'; did you mean \"sin\"?"});
+  expect_errors(model_text("Reel u;", "u = 1;"), {"unknown type 'Reel'; did you mean \"Real\"?"});
+  expect_errors(model_text("Real u(strat = 1);", "u = 1;"), {"'strat' is no attribute; did you mean \"start\"?"});
+}
+
+TEST(Diagnostics, AnOverdeterminedModelNamesTheEquations) {
+  expect_errors(model_text("Real x(start = 1), y;", "der(x) = -x;\ny = 2 * x;\ny = 3 * x;"),
+                {"the model has 3 equations for 2 variables", "1 must go", "line 5: y = 2 * x", "line 6: y = 3 * x"});
+}
+
+TEST(Diagnostics, AnUnderdeterminedModelNamesTheVariables) {
+  expect_errors(model_text("Real x, y, z;", "der(x) = y + z;\ny = sin(time);"),
+                {"the model has 2 equations for 3 variables", "variables: x, z", "line 4: der(x) = y + z"});
+}
+
+TEST(Diagnostics, ASingularModelNamesBoth) {
+  expect_errors(
+      model_text("Real x, y, z;", "x + y = 1;\nx - y = 2;\nx + 2 * y = time;"),
+      {"3 equations for 3 variables, but they do not determine them", "variables: z", "their variables: x, y"});
+}
+
+TEST(Diagnostics, CyclesOfParameters) {
+  expect_errors(model_text("parameter Real a = b; parameter Real b = 2 * a; Real x;", "der(x) = a;"),
+                {"the parameter 'a' depends on itself"});
+  expect_errors(model_text("parameter Real a = x; Real x;", "x = time;"),
+                {"the parameter 'a' depends on 'x', which varies"});
+}
+
+TEST(Diagnostics, WhenClauses) {
+  expect_errors(model_text("Real x(start = 1); discrete Real z;",
+                           "der(x) = -1;\nwhen x < 0.5 then z = 1; end when;\nwhen x < 0.2 then z = 2; end when;"),
+                {"m.mo:6:1: error: 'z' is set by two when clauses: use elsewhen"});
+  expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nreinit(x, 2);"),
+                {"reinit stands in when clauses alone"});
+}
+
+TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
+  expect_errors(model_text("Clock c;", ""), {"clocked models are not supported"});
+  expect_errors(model_text("Real x; String s;", "x = time;"), {"'s' is a string that computes: not supported"});
+  expect_errors(
+      "package P\nfunction f\ninput Real x;\noutput Real y;\nexternal \"C\" y = f(x);\nend f;\nmodel m\nReal "
+      "x;\nequation\nx = f(time);\nend m;\nend P;\n",
+      {"m.mo:10:5: error: 'f' is an external function: not supported"});
+  expect_errors(model_text("Real x;", "x = delay(time, 1);"), {"delays are not supported"});
+  expect_errors(model_text("Real x;", "connect(x, x);"), {"export the model as Base Modelica"});
+}
+
+TEST(Diagnostics, ShapesThatDoNotFit) {
+  expect_errors(model_text("Real x[3], y[2];", "x = y;\ny = {1, 2};"),
+                {"the sides differ: an array [3] and an array [2]"});
+  expect_errors(model_text("Real x[2];", "x[3] = 1;\nx[1] = 2;"), {"subscript 3 is out of range: from 1 to 2"});
+  expect_errors(model_text("Real x;", "x = {1, 2} + {1, 2, 3};"), {"the operands do not fit"});
+}
+
+TEST(Diagnostics, AssertionsOfParameters) {
+  expect_errors(model_text("parameter Real R = -1; Real x;", "x = time;\nassert(R > 0, \"R must be positive\");"),
+                {"m.mo:5:1: error: the assertion does not hold: R must be positive"});
+}
+
+// With these parameters the derivatives of a and b stand in one combination alone.
+TEST(Diagnostics, ASingularLoopNamesItsEquations) {
+  expect_errors(
+      model_text("parameter Real C = 1; Real a, b;", "C * (der(a) - der(b)) = 1 - a;\nC * (der(b) - der(a)) = b;"),
+      {"singular with the default parameters", "line 4: C * (der(a) - der(b)) = 1 - a"});
+}
+
+TEST(Diagnostics, NestingHasALimit) {
+  const std::string open(100'000, '(');
+  const std::string close(100'000, ')');
+  expect_errors(model_text("Real x;", "x = " + open + "1" + close + ";"), {"nested deeper than 256 levels"});
+  expect_errors(model_text("Real x;", "x = " + std::string(100'000, '-') + "1;"), {"nested deeper than 256 levels"});
+}
+
+TEST(Diagnostics, LongSumsAreNoNesting) {
+  std::string sum = "time";
+  for (int k = 0; k < 100'000; ++k) sum += " + 1";
+  EXPECT_EQ(compiled(model_text("Real x;", "x = " + sum + ";")).equations, 1);
+}
+
+TEST(Diagnostics, LoopsWithoutEndAreStopped) {
+  expect_errors(
+      "package P\nfunction f\ninput Real x;\noutput Real y;\nalgorithm\ny := 0;\nwhile true loop\ny := y + "
+      "1;\nend while;\nend f;\nmodel m\nReal x;\nequation\nx = f(1);\nend m;\nend P;\n",
+      {"this loop turns more than 10000 times"});
+  expect_errors(
+      "package P\nfunction f\ninput Real x;\noutput Real y;\nalgorithm\ny := f(x);\nend f;\nmodel m\nReal "
+      "x;\nequation\nx = f(1);\nend m;\nend P;\n",
+      {"calls of 'f' are nested too deeply"});
+}
+
+/// No sequence of bytes makes it crash or hang: a model with bytes exchanged, deleted and doubled.
+TEST(Diagnostics, DamagedTextsAreRefusedOrCompiled) {
+  const std::string good =
+      model_text("parameter Real a[2] = {1, 2}; Real x(start = 1, fixed = true), y; Boolean b; discrete Real z;",
+                 "der(x) = if b then -a[1] * x else a[2] ^ 2;\ny = max(sin(x), 0.5);\nb = x > 0.5 and not y < 0.1;\n"
+                 "when x < 0.3 then\n z = pre(z) + 1;\n reinit(x, 1);\nend when;");
+  ASSERT_EQ(errors_of(good), "");
+  std::mt19937 random(7);
+  int refused = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    std::string text = good;
+    for (int change = 0; change < 1 + trial % 3; ++change) {
+      const std::size_t at = random() % text.size();
+      const std::size_t other = random() % text.size();
+      if (random() % 3 == 0) {
+        text.erase(at, 1 + random() % 4);
+      } else if (random() % 2 == 0) {
+        text.insert(at, text.substr(other, 1 + random() % 8));
+      } else {
+        text[at] = static_cast<char>(random() % 256);
+      }
+    }
+    const std::string errors = errors_of(text);
+    if (errors.empty()) continue;
+    ++refused;
+    EXPECT_EQ(errors.substr(0, 5), "m.mo:") << errors;
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+}  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "host/modelica/reducer.hpp"
 
@@ -272,12 +273,13 @@ Node ModelCode::start_of(Node quantity) {
 bool ModelCode::needs_initial() {
   const std::set<Node> fixed(model_.fixed.begin(), model_.fixed.end());
   for (const Node state : model_.states) {
-    if (!fixed.contains(state)) return true;
+    if (!fixed.contains(state) && !model_.start_is_found) return true;
   }
   return std::any_of(y_.begin(), y_.end(), [&](Node quantity) { return !graph_.is_number(start_of(quantity)); });
 }
 
 std::string ModelCode::variables() {
+  const std::set<Node> fixed(model_.fixed.begin(), model_.fixed.end());
   std::string text = "  static constexpr manyfold::Variable variables[] = {\n";
   for (std::size_t i = 0; i < y_.size(); ++i) {
     const NodeData data = graph_[y_[i]];
@@ -290,6 +292,7 @@ std::string ModelCode::variables() {
     if (algebraic) text += ", .algebraic = true";
     const int index = algebraic ? model_.index_of_torn[i - model_.states.size()] : model_.index_of_state[i];
     if (index > 1) text += fmt::format(", .index = {}", index);
+    if (model_.start_is_found && !algebraic && !fixed.contains(y_[i])) text += ", .given = manyfold::Given::nothing";
     text += "},\n";
   }
   // The integrator needs something to integrate.
@@ -371,7 +374,7 @@ std::string ModelCode::initial() {
       if (graph_[node].op == Op::variable) wanted.insert(node);
     }
   };
-  for (std::size_t b = model_.initial_blocks.size(); b-- > 0;) {
+  for (std::size_t b = model_.start_is_found ? 0 : model_.initial_blocks.size(); b-- > 0;) {
     const Block& block = model_.initial_blocks[b];
     if (std::none_of(block.quantities.begin(), block.quantities.end(), [&](Node q) { return wanted.contains(q); })) {
       continue;
@@ -383,6 +386,9 @@ std::string ModelCode::initial() {
   }
   std::vector<Node> leaves = all;
   for (const Node state : model_.fixed) want(start_of(state));
+  if (model_.start_is_found) {
+    for (const Node quantity : y_) want(start_of(quantity));
+  }
   std::vector<Node> of_parameters;
   for (const Node root : all) {
     for (const Node node : graph_.below(root)) {
@@ -424,6 +430,10 @@ std::string ModelCode::text() {
   result += fmt::format("struct {} {{\n  static constexpr const char* name = {};\n", type, quoted(flat.name));
   if (!flat.description.empty()) {
     result += fmt::format("  static constexpr const char* description = {};\n", quoted(flat.description));
+  }
+  if (!model_.cautions.empty()) {
+    result += fmt::format("  static constexpr const char* caution = {};\n",
+                          quoted(fmt::format("{}", fmt::join(model_.cautions, "; "))));
   }
   result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
                         literal(experiment("StopTime", begin + 1.0)));

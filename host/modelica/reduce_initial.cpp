@@ -39,6 +39,7 @@ Node Reducer::at_start(Node root) {
 }
 
 void Reducer::gather_initial_equations() {
+  const std::size_t of_the_model = model_.initial_equations.size();
   for (Equation& equation : model_.initial_equations) {
     equation.residual = at_start(equation.residual);
     if (equation.left != no_node) equation.left = at_start(equation.left);
@@ -73,6 +74,7 @@ void Reducer::gather_initial_equations() {
     start.text = fmt::format("start of {}", one.name);
     model_.initial_equations.push_back(start);
   }
+  model_.start_is_found = model_.index_kept && model_.initial_equations.size() == of_the_model;
 }
 
 void Reducer::order_start() {
@@ -120,10 +122,10 @@ void Reducer::order_start() {
     if (matching.equation_of[k] >= 0) {
       determined.push_back(unknowns[k]);
       if (k >= before_states && variable(graph_[unknowns[k]].index).fixed && graph_[unknowns[k]].order == 0) {
-        diagnostics_.warn(variable(graph_[unknowns[k]].index).place,
-                          fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
-                                      "search begins",
-                                      quantity_name(unknowns[k])));
+        warn(variable(graph_[unknowns[k]].index).place,
+             fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
+                         "search begins",
+                         quantity_name(unknowns[k])));
       }
     } else {
       model_.fixed.push_back(unknowns[k]);

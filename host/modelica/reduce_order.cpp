@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -311,6 +312,39 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   block.torn.clear();
   block.residuals.clear();
   return true;
+}
+
+void Reducer::warn(Place place, const std::string& message) {
+  diagnostics_.warn(place, message);
+  model_.cautions.push_back(message);
+}
+
+/// At an event each switch is decided by the values before it, and the loop is solved with what was decided.
+void Reducer::warn_of_coupled_switches() {
+  for (const Block& block : model_.blocks) {
+    if (block.torn.empty()) continue;
+    const std::set<Node> unknowns(block.quantities.begin(), block.quantities.end());
+    std::set<int> coupled;
+    for (const int i : block.equations) {
+      for (const Node node : graph_.below(model_.equations[at(i)].residual)) {
+        const NodeData data = graph_[node];
+        if (data.op != Op::mode) continue;
+        const Relation relation = model_.relations[at(data.index)];
+        for (const Node side : {relation.left, relation.right}) {
+          for (const Node below : graph_.below(side)) {
+            if (unknowns.contains(below)) coupled.insert(data.index);
+          }
+        }
+      }
+    }
+    if (coupled.size() < 2) continue;
+    std::string names;
+    for (const Node torn : block.torn) names += (names.empty() ? "" : ", ") + quantity_name(torn);
+    warn(model_.equations[at(block.equations.front())].place,
+         fmt::format("{} relations depend on each other through a loop that is solved by iteration ({}): where several "
+                     "switch at once, a solution with other switches may be missed",
+                     coupled.size(), names));
+  }
 }
 
 void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {

@@ -55,6 +55,7 @@ ReducedModel Reducer::reduce() {
   remove_aliases();
   find_states();
   if (!diagnostics_.failed()) order();
+  if (!diagnostics_.failed()) warn_of_coupled_switches();
   if (!diagnostics_.failed()) order_start();
   return std::move(model_);
 }

@@ -63,7 +63,8 @@ struct ReducedModel {
   // The initial system.
   std::vector<Equation> initial_equations;  ///< the reduced model's, then those of the start
   std::vector<Block> initial_blocks;
-  std::vector<Node> fixed;  ///< states that have their start values
+  std::vector<Node> fixed;      ///< states that have their start values
+  bool start_is_found = false;  ///< the others by the integrator, near their start values: constraints alone say them
 
   // What the structure says.
   int original_variables = 0;
@@ -77,6 +78,7 @@ struct ReducedModel {
   int dummies = 0;
   bool index_kept = false;  ///< constraints stay: the integrator meets them
   std::vector<std::string> notes;
+  std::vector<std::string> cautions;  ///< warnings that concern every run
 
   Graph& graph() { return flat.graph; }
   const Graph& graph() const { return flat.graph; }

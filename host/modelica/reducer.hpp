@@ -59,6 +59,7 @@ class Reducer {
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool safely_solvable(const Equation& equation, Node quantity);
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
+  void warn_of_coupled_switches();
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
   bool eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches);
   bool known_from_parameters(Node root, double& value);
@@ -75,6 +76,7 @@ class Reducer {
   Node at_start(Node root);
   void gather_initial_equations();
 
+  void warn(Place place, const std::string& message);
   bool is_unknown(int variable) const;
   /// A parameter that the initial system does not determine.
   bool is_given(int variable) const;

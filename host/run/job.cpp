@@ -85,7 +85,8 @@ PreparedJob::PreparedJob(Job job) : job_(std::move(job)), placement_(choose_back
 }
 
 std::string PreparedJob::warning() const {
-  return check_method(model_, method_);
+  const std::string of_method = check_method(model_, method_);
+  return of_method + (of_method.empty() || model_.caution.empty() ? "" : "; ") + model_.caution;
 }
 
 void PreparedJob::load_on_processor(const KernelRequest& request) {

@@ -59,7 +59,7 @@ class PreparedJob {
   const ModelDescription& model() const { return model_; }
   const std::string& method() const { return method_; }  ///< what "auto" stands for
   const Placement& placement() const { return placement_; }
-  /// What the user should know of the method for this model; empty: nothing.
+  /// What the user should know of the model, and of the method for it; empty: nothing.
   std::string warning() const;
   /// As it will run. What a kernel is compiled for is fixed: model, method, precision, Jacobian, error test.
   Job& job() { return job_; }

@@ -54,6 +54,7 @@ struct ModelDescription {
   std::string wrong;  ///< what forbids to use the model; empty: nothing
   std::string name;
   std::string description;
+  std::string caution;  ///< what users are warned of at every run
   Form form = Form::residual;
   std::string time_unit = "s";
   std::vector<VariableDescription> variables;

@@ -36,6 +36,7 @@
 //   integration;
 //                                y' between steps is that of the dense output, one order less accurate than y
 //   description, time_unit, structural
+//   caution                      what users of the model are warned of at every run
 // Events, all optional, see docs/events.md
 //   events                       named changes: where a root function crosses zero, or at scheduled times
 //   root(t, y, dy, p, g)         g[i] of every event i that is not scheduled

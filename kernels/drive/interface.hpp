@@ -10,7 +10,7 @@ struct ModelDescription;
 
 /// Changes with the columns; the number before them whenever a struct below or in outcome.hpp and description.hpp does.
 inline constexpr int kernel_interface_version =
-    10000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
+    11000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
 
 /// One instance for a lane: its columns, what it starts from and where its results go. Results are missing already;
 /// logs are to be written as far as something occurs, events beyond their capacity are only counted.

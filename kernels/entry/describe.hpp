@@ -39,6 +39,7 @@ void describe_model(ModelDescription& description) {
   description.wrong = wrong_with_model<Equations>();
   description.name = Equations::name;
   if constexpr (requires { Equations::description; }) description.description = Equations::description;
+  if constexpr (requires { Equations::caution; }) description.caution = Equations::caution;
   if constexpr (requires { Equations::time_unit; }) description.time_unit = Equations::time_unit;
   description.t_begin = Equations::t_span[0];
   description.t_end = Equations::t_span[1];

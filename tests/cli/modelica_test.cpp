@@ -69,6 +69,20 @@ TEST_F(ModelicaFiles, APositionConstraintIsKept) {
   expect_reference("pendulum_index3", "--rtol 1e-7 --atol 1e-9", 1e-4);
 }
 
+// Level at the start, where the constraint says nothing of the height and its derivative nothing of the speed: both
+// stay where the search for them begins. The values are those of the equation of the angle, by another code at 1e-12.
+TEST_F(ModelicaFiles, AConstraintMayBeSilentAtTheStart) {
+  std::ofstream(folder_ / "pendulum.mo")
+      << "model Pendulum\n  parameter Real m = 1, g = 9.81, L = 1;\n"
+         "  Real x(start = L, fixed = true), y(start = 0), vx(start = 0, fixed = true), "
+         "vy(start = 0), F;\nequation\n  der(x) = vx;\n  der(y) = vy;\n"
+         "  m*der(vx) = -x/L*F;\n  m*der(vy) = -y/L*F - m*g;\n  x^2 + y^2 = L^2;\n"
+         "end Pendulum;\n";
+  const json found = solution("pendulum.mo --t-end 1 --rtol 1e-8 --atol 1e-10");
+  EXPECT_NEAR(found["values"]["x"].get<double>(), -0.9862917511, 1e-6);
+  EXPECT_NEAR(found["values"]["y"].get<double>(), -0.1650108531, 1e-6);
+}
+
 TEST_F(ModelicaFiles, ScheduledChangesAgreeWithTheirReference) {
   expect_reference("das2", "--rtol 1e-8 --atol 1e-10", 1e-7);
 }

@@ -129,4 +129,21 @@ TEST(ModelStructure, ANonlinearLoopIsTorn) {
   EXPECT_EQ(model.newton_dimension, 2);
 }
 
+// Users are told of them at every run.
+TEST(ModelStructure, SwitchesThatDependOnEachOtherThroughALoopAreWarnedOf) {
+  const auto model = [](const std::string& second) {
+    return compiled(model_text("Real x(start = 0.1), s1, s2; Boolean off1, off2;",
+                               "off1 = s1 < 0; off2 = " + second +
+                                   " < 0; der(x) = s1 - x;"
+                                   "s1 + exp(s1) + (if off2 then 0.1 else 0.5) * s2 = sin(time) + x;"
+                                   "s2 + s2^3 + (if off1 then 0.2 else 0.7) * s1 = cos(time) - x;"));
+  };
+  const CompiledModel coupled = model("s2");
+  ASSERT_EQ(coupled.warnings.size(), 1U);
+  EXPECT_NE(coupled.warnings[0].find("2 relations depend on each other through a loop"), std::string::npos)
+      << coupled.warnings[0];
+  EXPECT_NE(coupled.header.find("caution = \"2 relations depend"), std::string::npos);
+  EXPECT_TRUE(model("x").warnings.empty());
+}
+
 }  // namespace

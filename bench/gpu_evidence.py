@@ -7,6 +7,7 @@ from running, except for the smoke test.
 """
 
 import argparse
+import contextlib
 import csv
 import datetime
 import glob
@@ -155,7 +156,9 @@ class Stage:
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
+                    # One that waits for the driver may not end: the next steps do not wait for it.
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(10)
             log.seek(begin)
             output = log.read()
             if len(output) > MOST_OUTPUT:
@@ -388,6 +391,8 @@ def main():
     arguments = parser.parse_args()
     if not (ROOT / "bin/gpu_device_test").exists():
         sys.exit("script/gpu-evidence: runs in a bundle, which script/gpu-evidence --prepare makes")
+    # The program of the step ends too, and the temporary folder goes.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     out = arguments.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     os.chdir(ROOT)

@@ -5,8 +5,8 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -51,7 +51,8 @@ echo '{"rows": [{"method": "radau5", "gpu_instances_per_second": 3e6, "cpu_insta
 
 MANYFOLD = """#!/usr/bin/env bash
 if [[ $1 == info ]]; then
-  echo '{"devices": [{"name": "Device", "architecture": "9.0"}], "devices_missing": "", "device_compiler": "NVRTC", "methods": []}'
+  echo '{"devices": [{"name": "Device", "architecture": "9.0"}],'
+  echo '"devices_missing": "", "device_compiler": "NVRTC", "methods": []}'
   exit 0
 fi
 rate=1e6
@@ -116,12 +117,19 @@ class Evidence(unittest.TestCase):
         """The stand-ins look for files of this name in the folder where they run."""
         self.put(f"bundle/{word}", "")
 
-    def stage(self, number, *options):
-        environment = dict(
+    def environment(self):
+        return dict(
             os.environ, PATH=f"{self.folder}/tools:{os.environ['PATH']}", PYTHONPATH=str(self.folder / "packages"),
             CUDA_HOME=str(self.folder / "toolkit"), OUT=str(self.folder / "out"))
-        ended = subprocess.run([self.bundle / "script/gpu-evidence", str(number), *options], cwd=self.folder, env=environment,
-                               capture_output=True, text=True, check=False)
+
+    def child_has_ended(self):
+        """Or was not collected yet by whoever inherited it."""
+        state = pathlib.Path("/proc", (self.bundle / "child").read_text().strip(), "stat")
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+    def stage(self, number, *options):
+        ended = subprocess.run([self.bundle / "script/gpu-evidence", str(number), *options], cwd=self.folder,
+                               env=self.environment(), capture_output=True, text=True, check=False)
         self.assertEqual(ended.stderr, "")
         self.code, self.output = ended.returncode, ended.stdout
         self.report = json.loads((self.folder / f"out/stage{number}.json").read_text())
@@ -174,9 +182,21 @@ class Evidence(unittest.TestCase):
         self.assertEqual(self.results["benchmark, van_der_pol"], "ok")
         self.assertEqual(self.results["benchmark, LU"], "ok")
         self.assertIn("before it hangs", self.log)
-        child = pathlib.Path("/proc", (self.bundle / "child").read_text().strip(), "stat")
-        # Ended, or not yet collected by whoever inherited it.
-        self.assertTrue(not child.exists() or child.read_text().rpartition(")")[2].split()[0] == "Z")
+        self.assertTrue(self.child_has_ended())
+
+    def test_a_stage_that_is_ended_ends_its_step(self):
+        self.tell("hangs")
+        running = subprocess.Popen([self.bundle / "script/gpu-evidence", "1"], cwd=self.folder, env=self.environment(),
+                                   stdout=subprocess.DEVNULL)
+        begin = time.monotonic()
+        while not ((self.bundle / "child").exists() and (self.bundle / "child").read_text()):
+            self.assertLess(time.monotonic() - begin, 30)
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        self.assertEqual(running.wait(20), 128 + signal.SIGTERM)
+        self.assertTrue(self.child_has_ended())
+        steps = json.loads((self.folder / "out/stage1.json").read_text())["steps"]
+        self.assertEqual(steps[-1]["name"], "benchmark, robertson")
 
     def test_a_skipped_test_is_a_failure(self):
         self.tell("skips")
@@ -196,6 +216,19 @@ class Evidence(unittest.TestCase):
         self.assertEqual(self.notes["benchmark, pendulum"], "no device to measure")
         self.assertEqual(self.code, 1)
 
+    def test_what_is_carried_has_a_limit(self):
+        self.put("clone/CMakeLists.txt", "")
+        self.put("clone/script/gpu-evidence", (ROOT / "script/gpu-evidence").read_text())
+        for size, code in (("60M", 0), ("61M", 1)):
+            self.put("clone/script/bundle", "#!/bin/sh\necho \"$@\"\nmkdir -p build/bundle\n"
+                     f"truncate --size {size} build/bundle/manyfold.tar.xz\n")
+            ended = subprocess.run([self.folder / "clone/script/gpu-evidence", "--prepare", "--wheels", "packages"],
+                                   cwd=self.folder, capture_output=True, text=True, check=False)
+            self.assertEqual(ended.returncode, code)
+            self.assertIn(f"--wheels {self.folder.resolve()}/packages", ended.stdout)
+            self.assertEqual(ended.stdout.count("script/gpu-evidence "), 3 if code == 0 else 0)
+            self.assertEqual("61 MiB" in ended.stderr, code == 1)
+
     def test_misuse(self):
         for options in ((), ("4",), ("--prepare", "--nonsense"), ("--prepare",)):
             ended = subprocess.run([self.bundle / "script/gpu-evidence", *options], capture_output=True, text=True, check=False)
@@ -208,5 +241,4 @@ class Evidence(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    sys.dont_write_bytecode = True
     unittest.main()

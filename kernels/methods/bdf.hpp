@@ -364,7 +364,7 @@ class BackwardDifferentiation {
   /// the directions of the multipliers, as (I - f_z (g_y f_z)^-1 g_y) times it. Both can be ten times the difference,
   /// and are what (c_j F_y' + F_y)^-1 c_j F_y' makes of it in short steps. The larger of both counts. With the
   /// difference alone, the error of order 1 seems smaller than it is, and the order stays there.
-  MANYFOLD_INLINE Real size_of_error(const Real (&difference)[n], const State& state) {
+  MANYFOLD_OUTLINE Real size_of_error(const Real (&difference)[n], const State& state) {
     Real weight[n];
     for_each_index<n>([&](auto j) { weight[j] = is_tested(j) ? state.weight[j] : Real(0.0); });
     const Real size = weighted_norm(difference, weight);

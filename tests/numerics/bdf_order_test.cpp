@@ -26,6 +26,7 @@ Method::State exact_past(Steps steps, int order, double h, double t, int index) 
   state.path.start(true, step_length(steps, h, index), state.dy);
   state.path.order = state.path.last_order = order;
   state.path.rising = 0.0;
+  state.path.alike = 1.0;
   // Divided differences of the values at t_n, t_(n-1), ... by Newton's scheme.
   double time[Method::most + 1];
   double table[Method::most + 1][n];

@@ -321,23 +321,32 @@ void Reducer::warn(Place place, const std::string& message) {
 
 /// At an event each switch is decided by the values before it, and the loop is solved with what was decided.
 void Reducer::warn_of_coupled_switches() {
-  for (const Block& block : model_.blocks) {
-    if (block.torn.empty()) continue;
-    const std::set<Node> unknowns(block.quantities.begin(), block.quantities.end());
-    std::set<int> coupled;
-    for (const int i : block.equations) {
-      for (const Node node : graph_.below(model_.equations[at(i)].residual)) {
-        const NodeData data = graph_[node];
-        if (data.op != Op::mode) continue;
-        const Relation relation = model_.relations[at(data.index)];
-        for (const Node side : {relation.left, relation.right}) {
-          for (const Node below : graph_.below(side)) {
-            if (unknowns.contains(below)) coupled.insert(data.index);
-          }
-        }
+  std::unordered_map<Node, std::set<int>> relations_of;  // of Boolean quantities, say, that earlier blocks give
+  const auto relations_in = [&](Node root) {
+    std::set<int> result;
+    for (const Node node : graph_.below(root)) {
+      if (graph_[node].op == Op::mode) result.insert(graph_[node].index);
+      if (const auto found = relations_of.find(node); found != relations_of.end()) {
+        result.insert(found->second.begin(), found->second.end());
       }
     }
-    if (coupled.size() < 2) continue;
+    return result;
+  };
+  for (const Block& block : model_.blocks) {
+    const std::set<Node> unknowns(block.quantities.begin(), block.quantities.end());
+    const auto depends_on_block = [&](Node side) {
+      const auto nodes = graph_.below(side);
+      return std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return unknowns.contains(node); });
+    };
+    std::set<int> coupled;
+    for (const int i : block.equations) {
+      for (const int index : relations_in(model_.equations[at(i)].residual)) {
+        const Relation& relation = model_.relations[at(index)];
+        if (depends_on_block(relation.left) || depends_on_block(relation.right)) coupled.insert(index);
+      }
+    }
+    for (const Step& step : block.steps) relations_of[step.quantity] = relations_in(step.value);
+    if (block.torn.empty() || coupled.size() < 2) continue;
     std::string names;
     for (const Node torn : block.torn) names += (names.empty() ? "" : ", ") + quantity_name(torn);
     warn(model_.equations[at(block.equations.front())].place,

@@ -319,8 +319,9 @@ void Reducer::warn(Place place, const std::string& message) {
   model_.cautions.push_back(message);
 }
 
-/// At an event each switch is decided by the values before it, and the loop is solved with what was decided.
-void Reducer::warn_of_coupled_switches() {
+/// A switch is decided by values that are known before its loop is solved. Where it acts in a loop that is iterated,
+/// the solution of the loop may contradict it, and nothing would notice.
+void Reducer::refuse_switches_of_iterated_loops() {
   std::unordered_map<Node, std::set<int>> relations_of;  // of Boolean quantities, say, that earlier blocks give
   const auto relations_in = [&](Node root) {
     std::set<int> result;
@@ -338,21 +339,23 @@ void Reducer::warn_of_coupled_switches() {
       const auto nodes = graph_.below(side);
       return std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return unknowns.contains(node); });
     };
-    std::set<int> coupled;
+    std::set<int> switches;
     for (const int i : block.equations) {
       for (const int index : relations_in(model_.equations[at(i)].residual)) {
         const Relation& relation = model_.relations[at(index)];
-        if (depends_on_block(relation.left) || depends_on_block(relation.right)) coupled.insert(index);
+        if (depends_on_block(relation.left) || depends_on_block(relation.right)) switches.insert(index);
       }
     }
     for (const Step& step : block.steps) relations_of[step.quantity] = relations_in(step.value);
-    if (block.torn.empty() || coupled.size() < 2) continue;
+    if (block.torn.empty() || switches.empty()) continue;
     std::string names;
     for (const Node torn : block.torn) names += (names.empty() ? "" : ", ") + quantity_name(torn);
-    warn(model_.equations[at(block.equations.front())].place,
-         fmt::format("{} relations depend on each other through a loop that is solved by iteration ({}): where several "
-                     "switch at once, a solution with other switches may be missed",
-                     coupled.size(), names));
+    diagnostics_.error(
+        model_.equations[at(block.equations.front())].place,
+        fmt::format("{} of the relations that act in this loop depend on its unknowns, and it is solved by iteration "
+                    "({}): such switches are supported in linear loops of up to four unknowns alone. Give noEvent to a "
+                    "relation whose branches join smoothly",
+                    switches.size(), names));
   }
 }
 

@@ -55,7 +55,7 @@ ReducedModel Reducer::reduce() {
   remove_aliases();
   find_states();
   if (!diagnostics_.failed()) order();
-  if (!diagnostics_.failed()) warn_of_coupled_switches();
+  if (!diagnostics_.failed()) refuse_switches_of_iterated_loops();
   if (!diagnostics_.failed()) order_start();
   return std::move(model_);
 }

@@ -28,7 +28,9 @@ nlohmann::ordered_json summary(const modelica::CompiledModel& model) {
           {"blocks", model.blocks},
           {"largest_block", model.largest_block},
           {"tearing_variables", model.tearing_variables},
-          {"newton_dimension_inlined", model.newton_dimension},
+          {"stage_tearing_variables", model.stage_tearing_variables},
+          {"newton_dimension_inlined", model.stage_dimension},
+          {"newton_dimension_reduced", model.newton_dimension},
           {"newton_dimension_plain", model.variables},
           {"notes", model.notes}};
 }

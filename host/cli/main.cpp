@@ -127,6 +127,10 @@ void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Comman
       ->add_option("--error-test", arguments.options.error_test,
                    "all | differential: whether errors of algebraic variables count")
       ->capture_default_str();
+  solve
+      ->add_option("--inline", arguments.options.inline_integration,
+                   "automatic | always | never: whether stages are solved for the unknowns that the equations leave")
+      ->capture_default_str();
   CLI::Option* solve_json = solve->add_flag("--json", arguments.json, "Print one JSON object with the end state");
   solve->add_option("--csv", arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
   commands.push_back({solve, [&arguments] { return cli::solve(arguments); }});

@@ -117,7 +117,8 @@ std::optional<LoadedKernel> built_ahead(const KernelRequest& request, const std:
                                         const std::string& instruction_set) {
   const bool as_built = !request.structural_value && request.given.empty() && !request.projection &&
                         request.precision == "float64" && request.jacobian == "automatic" &&
-                        request.jacobian_reuse == "automatic" && request.error_test == "all";
+                        request.jacobian_reuse == "automatic" && request.error_test == "all" &&
+                        request.inline_integration != "always";
   if (!as_built || builtin_model(request.model) == nullptr) return std::nullopt;
   const std::string name = fmt::format("{}-{}-{}.so", request.model, method, instruction_set);
   for (const fs::path& folder :

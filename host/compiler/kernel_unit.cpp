@@ -22,12 +22,19 @@ void check_choices(const KernelRequest& request, const std::string& family) {
   };
   check("precision", request.precision, precisions);
   check("error_test", request.error_test, error_tests);
+  check("inline", request.inline_integration, inline_integrations);
   check("jacobian", request.jacobian, jacobian_sources);
   check("jacobian_reuse", request.jacobian_reuse, jacobian_reuses);
   if (request.jacobian == "finite_differences" && (family == "Rosenbrock" || family.empty())) {
     throw UsageError(
         fmt::format("method '{}' needs exact Jacobians: finite differences are for Newton's method, as in "
                     "'radau5' or 'bdf'",
+                    request.method));
+  }
+  if (request.inline_integration == "always" && family != "ESDIRK" && family != "SDIRK") {
+    throw UsageError(
+        fmt::format("method '{}' has no stages to inline: inline = true needs a diagonally implicit method such as "
+                    "'esdirk54'",
                     request.method));
   }
   if (request.jacobian_reuse != "automatic" && family != "Radau IIA" && family != "Lobatto IIIC" &&
@@ -54,10 +61,9 @@ KernelUnit kernel_unit(const KernelRequest& request, const ModelSource& source, 
   const std::string spec = fmt::format(
       "namespace manyfold {{\ninline constexpr KernelSpec<{}> kernel_spec = {{\n    .precision = Precision::{},\n    "
       ".projection = {},\n    .jacobian = JacobianSource::{},\n    .jacobian_reuse = JacobianReuse::{},\n    "
-      ".error_test "
-      "= ErrorTest::{}{}}};\n}}",
+      ".error_test = ErrorTest::{},\n    .inline_integration = InlineIntegration::{}{}}};\n}}",
       request.given.size(), request.precision, request.projection, request.jacobian, request.jacobian_reuse,
-      request.error_test,
+      request.error_test, request.inline_integration,
       request.given.empty() ? "" : fmt::format(",\n    .given = {{Given({})}}", fmt::join(request.given, "), Given(")));
   const auto unit = [&](const std::string& model) {
     return fmt::format("{}#define MANYFOLD_KERNEL_UNIT\n#include \"{}\"\n#include \"{}\"\n{}\n{}\n", choices, model,

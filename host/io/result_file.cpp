@@ -245,6 +245,7 @@ class ResultFile::Writer {
     target_.put_text(NC_GLOBAL, "tier", target_.settings().tier);
     target_.put_text(NC_GLOBAL, "precision", options.precision);
     target_.put_text(NC_GLOBAL, "error_test", options.error_test);
+    target_.put_text(NC_GLOBAL, "inline", options.inline_integration);
     target_.put_text(NC_GLOBAL, "projection", options.projection ? "true" : "false");
   }
 

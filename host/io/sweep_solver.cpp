@@ -20,7 +20,8 @@ class SolverReader : SweepValues {
                {"method",        "rtol",           "atol",         "backend",    "precision",
                 "tier",          "threads",        "max_steps",    "first_step", "max_step",
                 "device_memory", "device_tile",    "device_block", "event_log",  "initial_conditions",
-                "jacobian",      "jacobian_reuse", "error_test",   "projection", "verify"});
+                "jacobian",      "jacobian_reuse", "error_test",   "projection", "verify",
+                "inline"});
     for (const auto& [key, node] : table) sweep_.solver_positions[std::string(key.str())] = position_of(node);
     read_choices(table, methods);
     read_accuracy(table);
@@ -43,10 +44,19 @@ class SolverReader : SweepValues {
     } else {
       read_name(table, "tier", "tier", {"auto", "fused", "phased"}, options.tier);
     }
+    if (const toml::node* node = table.get("inline")) read_inline(*node);
     if (const toml::node* node = table.get("projection")) {
       options.projection = boolean(*node, "projection").value_or(false);
     }
     if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);
+  }
+
+  void read_inline(const toml::node& node) {
+    if (const auto yes = node.value_exact<bool>()) {
+      sweep_.options.inline_integration = *yes ? "always" : "never";
+    } else if (node.value_exact<std::string>() != "automatic") {
+      problems().add(position_of(node), "inline needs \"automatic\", true or false");
+    }
   }
 
   void read_accuracy(const toml::table& table) {

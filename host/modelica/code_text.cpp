@@ -1,5 +1,6 @@
 #include "host/modelica/code_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
@@ -34,7 +35,7 @@ const std::set<std::string> reserved = {
     "initial",   "derive",   "root",        "action",   "events",    "discrete",   "I",       "observables",
     "observe",   "t_span",   "description", "count",    "before",    "NULL",       "assert",  "errno",
     "stdin",     "stdout",   "stderr",      "EOF",      "y0",        "y1",         "yn",      "j0",
-    "j1",        "jn",       "gamma"};
+    "j1",        "jn",       "gamma",       "gamma_h",  "over_gamma_h", "base",   "offset",  "constants"};
 
 }  // namespace
 
@@ -65,8 +66,26 @@ std::string literal(double value) {
   return text;
 }
 
+/// What is below the root and not known yet, operands first.
+std::vector<Node> Body::unknown_below(Node root) const {
+  std::vector<Node> found;
+  std::vector<Node> open = {root};
+  std::set<Node> seen;
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    if (known_.contains(node) || !seen.insert(node).second) continue;
+    found.push_back(node);
+    for (const Node operand : graph_[node].operand) {
+      if (operand != no_node) open.push_back(operand);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 void Body::announce(Node root) {
-  for (const Node node : graph_.below(root)) {
+  for (const Node node : unknown_below(root)) {
     if (!announced_.insert(node).second) continue;
     for (const Node operand : graph_[node].operand) {
       if (operand != no_node) ++uses_[operand];
@@ -87,11 +106,7 @@ void Body::comment(const std::string& text) {
 /// Shared and deep parts become numbers of their own.
 void Body::prepare(Node root) {
   std::unordered_map<Node, int> depth;
-  for (const Node node : graph_.below(root)) {
-    if (known_.contains(node)) {
-      depth[node] = 0;
-      continue;
-    }
+  for (const Node node : unknown_below(root)) {
     const NodeData& data = graph_[node];
     const int count = Graph::operands(data);
     int deepest = 0;

@@ -51,6 +51,7 @@ class Body {
   const std::string& text() const { return text_; }
 
  private:
+  std::vector<Node> unknown_below(Node root) const;
   void prepare(Node root);
   std::string print(Node node, int& precedence);
   std::string operand(Node node, int least);

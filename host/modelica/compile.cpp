@@ -43,6 +43,13 @@ CompiledModel compile_model(const std::string& text, const std::string& file) {
     result.largest_block = std::max(result.largest_block, static_cast<int>(block.equations.size()));
   }
   result.newton_dimension = static_cast<int>(result.states.size() + result.tearing_variables.size());
+  result.stage_dimension = result.newton_dimension;
+  if (reduced.stage.found) {
+    result.stage_dimension = static_cast<int>(reduced.stage.torn.size());
+    for (const Node torn : reduced.stage.torn) {
+      result.stage_tearing_variables.push_back(name_of_quantity(reduced.flat, torn));
+    }
+  }
   result.explanation = explanation(reduced);
   result.picture = incidence_picture(reduced);
   return result;

@@ -22,6 +22,9 @@ struct CompiledModel {
   int blocks = 0;
   int largest_block = 0;
   int newton_dimension = 0;  ///< of the integrator: states and tearing variables
+  /// What is left of an implicit stage for Newton's method by inline integration; without it as `newton_dimension`.
+  int stage_dimension = 0;
+  std::vector<std::string> stage_tearing_variables;
   std::string explanation;
   std::string picture;  ///< SVG
 };

@@ -40,21 +40,35 @@ std::string offsets_text(const ReducedModel& model) {
   return text;
 }
 
-std::string blocks_text(const ReducedModel& model) {
-  std::string text = "\nBlocks, in the order in which they are solved:\n";
-  for (const Block& block : model.blocks) {
+std::string blocks_text(const ReducedModel& model, const std::vector<Block>& blocks,
+                        const std::vector<Equation>& equations) {
+  std::string text;
+  for (const Block& block : blocks) {
     if (block.equations.size() == 1) {
-      const Equation& equation = model.equations[at(block.equations[0])];
+      const Equation& equation = equations[at(block.equations[0])];
       text += fmt::format("  {} {} {}\n", name_of_quantity(model.flat, block.quantities[0]),
                           block.torn.empty() ? "from" : "by iteration from", equation.text);
       continue;
     }
     text += fmt::format("  together: {}\n", fmt::join(names_of(model, block.quantities), ", "));
-    for (const int i : block.equations) text += fmt::format("    {}\n", model.equations[at(i)].text);
+    for (const int i : block.equations) text += fmt::format("    {}\n", equations[at(i)].text);
     text += block.torn.empty() ? "    linear: solved in closed form\n"
                                : fmt::format("    tearing: {}\n", fmt::join(names_of(model, block.torn), ", "));
   }
   return text;
+}
+
+std::string stage_text(const ReducedModel& model) {
+  const ReducedModel::Stage& stage = model.stage;
+  if (!stage.found) {
+    return "\nInline integration: a stage leaves no fewer unknowns, and is solved for all of them.\n";
+  }
+  std::string text =
+      "\nInline integration: a stage of a diagonally implicit method, with its formula among the equations:\n" +
+      blocks_text(model, stage.blocks, stage.equations);
+  return text + fmt::format("Of a stage Newton's method has {} unknown{}{}{}.\n", stage.torn.size(),
+                            stage.torn.size() == 1 ? "" : "s", stage.torn.empty() ? "" : ": ",
+                            fmt::join(names_of(model, stage.torn), ", "));
 }
 
 /// One matrix: for every row its columns that are not zero.
@@ -91,13 +105,14 @@ std::string explanation(const ReducedModel& model) {
   text += fmt::format("\nStates: {}\n", fmt::join(names_of(model, model.states), ", "));
   if (model.dummies > 0) text += fmt::format("Dummy derivatives: {}\n", model.dummies);
   for (const std::string& note : model.notes) text += "  " + note + "\n";
-  text += blocks_text(model);
+  text += "\nBlocks, in the order in which they are solved:\n" + blocks_text(model, model.blocks, model.equations);
   if (!model.torn.empty()) {
     text += fmt::format("\nUnknowns of the integrator beside the states: {}\n",
                         fmt::join(names_of(model, model.torn), ", "));
   }
   text += fmt::format("\nNewton's method has {} unknowns in place of {}.\n", model.states.size() + model.torn.size(),
                       model.original_variables);
+  text += stage_text(model);
   return text;
 }
 

@@ -109,6 +109,7 @@ Node Graph::multiply(Node a, Node b) {
 }
 
 Node Graph::divide(Node a, Node b) {
+  if ((*this)[b].op == Op::stage_step) return multiply(a, stage(Op::stage_rate));
   if (is_number(b, 1.0)) return a;
   if (is_number(b, -1.0)) return negate(a);
   if (is_number(a, 0.0) && !is_number(b)) return a;

@@ -37,6 +37,10 @@ enum class Op : std::uint8_t {
   edge,     ///< does condition `index` become true at this event?
   sample,   ///< is this the event of clock `index`?
   initial,  ///< at the start alone
+  stage_step,    ///< gamma h of an implicit stage
+  stage_rate,    ///< its inverse
+  stage_base,    ///< y_n + h sum_(j<i) a_ij K_j, of state number `index` of the reduced model
+  stage_offset,  ///< taken off the residual of the algebraic equation of y[index]; zero but for error estimates
 };
 
 enum class Function : std::uint8_t {
@@ -85,6 +89,8 @@ class Graph {
   Node pre(int index);
   Node mode(int index);
   Node event(Op op, int index = 0);
+  /// A quantity of an implicit stage: stage_step, stage_rate, stage_base or stage_offset.
+  Node stage(Op op, int index = 0) { return event(op, index); }
 
   Node negate(Node a);
   Node add(Node a, Node b);

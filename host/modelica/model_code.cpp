@@ -54,8 +54,10 @@ ModelCode::ModelCode(ReducedModel& model, std::string file)
     : model_(model), graph_(model.flat.graph), file_(std::move(file)) {
   for (const Block& block : model_.blocks) steps_.insert(steps_.end(), block.steps.begin(), block.steps.end());
   number_quantities();
+  gather_stage_steps();
   find_events();
   hoist();
+  hoist_stage();
 }
 
 void ModelCode::number_quantities() {
@@ -113,6 +115,7 @@ void ModelCode::hoist_below(Node root) {
 /// What parameters alone determine is computed once per instance.
 void ModelCode::hoist() {
   for (const Step& step : steps_) hoist_below(step.value);
+  for (const Step& step : stage_steps_) hoist_below(step.value);
   for (const int i : model_.residuals) hoist_below(model_.equations[at(i)].residual);
   for (const Relation& relation : model_.relations) {
     hoist_below(relation.left);
@@ -124,7 +127,8 @@ void ModelCode::hoist() {
   }
 }
 
-void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete) {
+void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete,
+                         const std::unordered_map<Node, int>& places, const std::string& unknowns) {
   body.bind(graph_.time(), "t");
   const int first = static_cast<int>(parameters_.size() + derived_.size());
   for (const auto& [node, place] : place_of_derived_) body.bind(node, fmt::format("p[{}]", place));
@@ -150,8 +154,8 @@ void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::
       continue;
     }
     if (data.op != Op::variable) continue;
-    if (const auto y = place_in_y_.find(leaf); y != place_in_y_.end()) {
-      source = fmt::format("y[{}]", y->second);
+    if (const auto unknown = places.find(leaf); unknown != places.end()) {
+      source = fmt::format("{}[{}]", unknowns, unknown->second);
     } else if (const auto parameter = place_of_parameter_.find(data.index); parameter != place_of_parameter_.end()) {
       source = fmt::format("p[{}]", parameter->second);
     } else if (const auto held = place_of_discrete_.find(data.index); held != place_of_discrete_.end()) {
@@ -166,20 +170,21 @@ void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::
   }
 }
 
-std::vector<const Step*> ModelCode::needed(const std::vector<Node>& outputs, std::vector<Node>& all) {
+std::vector<const Step*> ModelCode::needed(const Graph& graph, const std::vector<Step>& steps,
+                                           const std::vector<Node>& outputs, std::vector<Node>& all) {
   std::set<Node> wanted;
   const auto want = [&](Node root) {
     all.push_back(root);
-    for (const Node node : graph_.below(root)) {
-      if (graph_[node].op == Op::variable) wanted.insert(node);
+    for (const Node node : graph.below(root)) {
+      if (graph[node].op == Op::variable) wanted.insert(node);
     }
   };
   for (const Node output : outputs) want(output);
   std::vector<const Step*> result;
-  for (std::size_t k = steps_.size(); k-- > 0;) {
-    if (!wanted.contains(steps_[k].quantity)) continue;
-    result.push_back(&steps_[k]);
-    want(steps_[k].value);
+  for (std::size_t k = steps.size(); k-- > 0;) {
+    if (!wanted.contains(steps[k].quantity)) continue;
+    result.push_back(&steps[k]);
+    want(steps[k].value);
   }
   std::reverse(result.begin(), result.end());
   return result;
@@ -195,16 +200,20 @@ std::string ModelCode::comment_of(const Step& step, const std::vector<Equation>&
 
 void ModelCode::program(Body& body, const std::vector<Node>& outputs, const std::string& discrete) {
   std::vector<Node> all;
-  const std::vector<const Step*> sequence = needed(outputs, all);
+  const std::vector<const Step*> sequence = needed(graph_, steps_, outputs, all);
   prologue(body, all, discrete);
   for (const Node node : all) body.announce(node);
+  assign(body, sequence, model_.equations);
+}
+
+void ModelCode::assign(Body& body, const std::vector<const Step*>& sequence, const std::vector<Equation>& equations) {
   for (const Step* step : sequence) {
     if (body.knows(step->value) && !graph_.is_condition(step->value)) {
       body.bind(step->quantity, body.number(step->value));
       continue;
     }
     body.let(step->quantity, name_of_quantity(model_.flat, step->quantity), step->value,
-             comment_of(*step, model_.equations));
+             comment_of(*step, equations));
   }
 }
 
@@ -438,7 +447,7 @@ std::string ModelCode::text() {
   result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
                         literal(experiment("StopTime", begin + 1.0)));
   result += variables() + parameters() + events() + discrete_numbers() + derive() + initial() + initial_discrete() +
-            rhs() + root() + event_times() + action() + observables();
+            rhs() + stage() + root() + event_times() + action() + observables();
   result += fmt::format("}};\nMANYFOLD_MODEL({});\n", type);
   return result;
 }

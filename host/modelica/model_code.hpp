@@ -54,10 +54,32 @@ class ModelCode {
   bool needs_initial();
   std::vector<Node> observed_quantities();
 
-  /// Names for the leaves below the roots: y[i], p[i], and `t`.
-  void prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete);
+  // model_stage.cpp
+  std::string stage();
+  std::string stage_constants();
+  std::string stage_terms();
+  std::string stage_guess();
+  std::string stage_equations();
+  void gather_stage_steps();
+  void hoist_stage();
+  /// Since when a number of a stage is known: since the step, from parameters, the discrete state and gamma h; since
+  /// the stage, from its time and its base too; or in an iteration.
+  enum class Since { step, stage, iteration };
+  Since known_since(Node node);
+  std::vector<Step> stage_steps(Since since);
+  Node with_reciprocals(Node root);
+  void bind_stage(Body& body);
+
+  /// Names for the leaves below the roots: `unknowns`[i], p[i], and `t`.
+  void prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete) {
+    prologue(body, roots, discrete, place_in_y_, "y");
+  }
+  void prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete,
+                const std::unordered_map<Node, int>& places, const std::string& unknowns);
   /// What `outputs` need of the assignments, and leaves of all that.
-  std::vector<const Step*> needed(const std::vector<Node>& outputs, std::vector<Node>& all);
+  static std::vector<const Step*> needed(const Graph& graph, const std::vector<Step>& steps,
+                                         const std::vector<Node>& outputs, std::vector<Node>& all);
+  void assign(Body& body, const std::vector<const Step*>& sequence, const std::vector<Equation>& equations);
   void program(Body& body, const std::vector<Node>& outputs, const std::string& discrete);
   std::string comment_of(const Step& step, const std::vector<Equation>& equations) const;
   const std::vector<Step>& steps() const { return steps_; }
@@ -100,6 +122,10 @@ class ModelCode {
   std::vector<Node> derived_;
   std::unordered_map<Node, int> place_of_derived_;
   std::unordered_map<Node, bool> from_parameters_;
+  std::vector<Step> stage_steps_;
+  std::vector<Node> stage_constants_;  ///< known since the step
+  std::vector<Node> stage_terms_;      ///< known since the stage
+  std::unordered_map<Node, Since> since_;
   std::unordered_map<int, int> place_of_discrete_;
   std::vector<int> clocks_;  ///< places of the counts of clocks among the discrete numbers
   std::vector<Event> events_;

@@ -17,6 +17,8 @@ std::size_t at(int i) {
 
 /// Larger linear blocks have more operations in closed form than in Newton's method.
 constexpr std::size_t largest_closed_form = 4;
+/// For which gamma h the pivots of a stage are looked at.
+constexpr double stage_steps[] = {1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6};
 /// Of conditions in a block: all 2^n cases are looked at.
 constexpr std::size_t most_switches = 8;
 
@@ -86,7 +88,14 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
   const Node zero = graph_.number(0.0);
   const Node rest = graph_.replace(
       equation.residual, [&](Node node) { return node == quantity ? zero : no_node; }, done);
-  value = graph_.is_number(slope, -1.0) ? rest : graph_.negate(graph_.divide(rest, slope));
+  const NodeData factor = graph_[slope];
+  if (graph_.is_number(slope, -1.0)) {
+    value = rest;
+  } else if (factor.op == Op::negate) {
+    value = graph_.divide(rest, factor.operand[0]);
+  } else {
+    value = graph_.negate(graph_.divide(rest, slope));
+  }
   return true;
 }
 
@@ -111,7 +120,8 @@ bool Reducer::add_switches(Node root, std::vector<Node>& switches) {
         data.op == Op::variable && discrete_.contains(data.index) && variable(data.index).type == Type::boolean;
     if (data.op == Op::mode || held) {
       if (std::find(switches.begin(), switches.end(), node) == switches.end()) switches.push_back(node);
-    } else if (Graph::operands(data) == 0 && data.op != Op::number &&
+    } else if (Graph::operands(data) == 0 && data.op != Op::number && data.op != Op::stage_step &&
+               data.op != Op::stage_rate &&
                !(data.op == Op::variable && is_given(data.index))) {
       return false;
     }
@@ -119,15 +129,27 @@ bool Reducer::add_switches(Node root, std::vector<Node>& switches) {
   return switches.size() <= most_switches;
 }
 
-/// The value with default parameters for every combination of the switches.
+/// The value with default parameters for every combination of the switches; in a stage that of the step at which it is
+/// least, and zero where its sign depends on the step.
 std::vector<double> Reducer::in_all_cases(Node root, const std::vector<Node>& switches) {
-  std::vector<double> result;
-  for (std::size_t number = 0; number < std::size_t{1} << switches.size(); ++number) {
-    result.push_back(graph_.evaluate(root, [&](Node leaf) {
+  const auto value = [&](std::size_t number, double step) {
+    return graph_.evaluate(root, [&](Node leaf) {
+      if (graph_[leaf].op == Op::stage_step) return step;
+      if (graph_[leaf].op == Op::stage_rate) return 1.0 / step;
       const auto at_switch = std::find(switches.begin(), switches.end(), leaf);
       if (at_switch == switches.end()) return default_value(leaf);
       return (number >> static_cast<std::size_t>(at_switch - switches.begin()) & 1U) != 0 ? 1.0 : 0.0;
-    }));
+    });
+  };
+  std::vector<double> result;
+  for (std::size_t number = 0; number < std::size_t{1} << switches.size(); ++number) {
+    double least = value(number, 1.0);
+    for (std::size_t k = 0; of_stage_ && k < std::size(stage_steps); ++k) {
+      const double other = value(number, stage_steps[k]);
+      if (!(other * least > 0.0)) least = 0.0;
+      if (std::abs(other) < std::abs(least)) least = other;
+    }
+    result.push_back(least);
   }
   return result;
 }
@@ -195,7 +217,7 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
     for (const int i : members) quantities.push_back(unknowns[at(matching.unknown_of[at(i)])]);
     Block block = tear_block(equations, members, quantities, incidence, unknowns);
     for (const Node quantity : block.torn) {
-      if (variable(graph_[quantity].index).type == Type::real) continue;
+      if (of_stage_ || variable(graph_[quantity].index).type == Type::real) continue;
       diagnostics_.error(equations[at(members[0])].place,
                          fmt::format("'{}' is no real number, and no equation gives it without the others of a loop of "
                                      "{} equations",
@@ -240,10 +262,13 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     if (added) entry->second = safely_solvable(equations[at(i)], unknowns[at(j)]);
     return entry->second;
   };
-  // Whole numbers and conditions cannot be guessed; of the others, states' derivatives are better not.
+  // Whole numbers and conditions cannot be guessed; of the others, states' derivatives are better not. What the
+  // integrator has is known well before a stage.
+  const std::set<Node> in_y = of_stage_ ? quantities_of_y() : std::set<Node>();
   const auto weight = [&](int j) {
     const NodeData data = graph_[unknowns[at(j)]];
-    return variable(data.index).type != Type::real ? 0 : data.order > 0 ? 1 : 2;
+    if (variable(data.index).type != Type::real) return 0;
+    return in_y.contains(unknowns[at(j)]) ? 3 : data.order > 0 ? 1 : 2;
   };
   const Tearing tearing = tear(members, inside, incidence, solvable, weight);
   for (const int j : tearing.torn) block.torn.push_back(unknowns[at(j)]);
@@ -297,7 +322,7 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
     matrix[i][n] = graph_.negate(rest);
   }
   if (!eliminate(matrix, switches)) {
-    if (switches.empty()) report_singular_loop(equations, block);
+    if (switches.empty() && !of_stage_) report_singular_loop(equations, block);
     return false;
   }
   std::vector<Step> closed;

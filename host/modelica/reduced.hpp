@@ -66,6 +66,15 @@ struct ReducedModel {
   std::vector<Node> fixed;      ///< states that have their start values
   bool start_is_found = false;  ///< the others by the integrator, near their start values: constraints alone say them
 
+  /// An implicit stage, Y' = (Y - base) / (gamma h), with this formula among the equations.
+  struct Stage {
+    std::vector<Equation> equations;
+    std::vector<Block> blocks;
+    std::vector<Node> torn;  ///< what Newton's method solves for
+    std::vector<int> residuals;
+    bool found = false;  ///< otherwise the stage is solved for all of y
+  } stage;
+
   // What the structure says.
   int original_variables = 0;
   int original_equations = 0;

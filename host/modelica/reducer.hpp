@@ -71,6 +71,11 @@ class Reducer {
   std::vector<Node> quantities_in(Node root);
   Incidence incidence_of(const std::vector<Equation>& equations, const std::vector<Node>& unknowns);
 
+  // reduce_stage.cpp
+  void order_stage();
+  void gather_stage_equations();
+  std::set<Node> quantities_of_y() const;
+
   // reduce_initial.cpp
   void order_start();
   Node at_start(Node root);
@@ -91,6 +96,7 @@ class Reducer {
   std::vector<double> defaults_;               ///< of parameters
   std::vector<int> unknowns_;                  ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
+  bool of_stage_ = false;                      ///< the equations are those of an implicit stage
 };
 
 /// x, der(x), der(der(x)).

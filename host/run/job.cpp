@@ -24,6 +24,7 @@ KernelRequest request_of(const Job& job) {
   request.jacobian = options.jacobian;
   request.jacobian_reuse = options.jacobian_reuse;
   request.error_test = options.error_test;
+  request.inline_integration = options.inline_integration;
   request.projection = options.projection;
   request.rtol = options.rtol;
   if (!options.initial_conditions.empty()) {

@@ -215,6 +215,8 @@ class Ensemble {
     check("jacobian", options.jacobian, jacobian_sources, spec.jacobian, "JacobianSource");
     check("jacobian_reuse", options.jacobian_reuse, jacobian_reuses, spec.jacobian_reuse, "JacobianReuse");
     check("error_test", options.error_test, error_tests, spec.error_test, "ErrorTest");
+    check("inline_integration", options.inline_integration, inline_integrations, spec.inline_integration,
+          "InlineIntegration");
     if (options.projection && !spec.projection) {
       throw UsageError(
           "Ensemble: projection is asked for, but not compiled in: needs "

@@ -279,6 +279,36 @@ constexpr int observable_count() {
   }
 }
 
+/// Unknowns of a stage of a model that gives stages; -1: it does not.
+template <class Model>
+constexpr int stage_unknown_count() {
+  if constexpr (requires { Model::stage_unknowns; }) {
+    return Model::stage_unknowns;
+  } else {
+    return -1;
+  }
+}
+
+/// Numbers that all stages of a step share.
+template <class Model>
+constexpr int stage_constant_count() {
+  if constexpr (requires { Model::stage_constant_count; }) {
+    return Model::stage_constant_count;
+  } else {
+    return 0;
+  }
+}
+
+/// Numbers that all iterations of a stage share.
+template <class Model>
+constexpr int stage_term_count() {
+  if constexpr (requires { Model::stage_term_count; }) {
+    return Model::stage_term_count;
+  } else {
+    return 0;
+  }
+}
+
 template <class Model>
 constexpr int discrete_count() {
   if constexpr (HasDiscrete<Model>) {

@@ -25,6 +25,8 @@ struct SolverOptions {
   /// automatic | every_step | contraction | cameron | dassl: when Jacobian and factors are renewed
   std::string jacobian_reuse = "automatic";
   std::string error_test = "all";      ///< all | differential: whether errors of algebraic variables count
+  /// automatic | always | never: whether diagonally implicit methods solve for the unknowns that are left of a stage
+  std::string inline_integration = "automatic";
   double device_memory = 0.0;          ///< MiB of a GPU's memory to use at most; 0: half of what is free
   int device_tile = 0;                 ///< threads of a GPU per instance: 1, 2, ... 32; 0: chosen by the kernel
   int device_block = 0;                ///< threads of a GPU's block, a multiple of 32; 0: chosen from the occupancy

@@ -11,5 +11,6 @@ inline const std::vector<std::string> precisions = {"float64", "mixed", "float32
 inline const std::vector<std::string> jacobian_sources = {"automatic", "dual_numbers", "finite_differences"};
 inline const std::vector<std::string> jacobian_reuses = {"automatic", "every_step", "contraction", "cameron", "dassl"};
 inline const std::vector<std::string> error_tests = {"all", "differential"};
+inline const std::vector<std::string> inline_integrations = {"automatic", "always", "never"};
 
 }  // namespace manyfold

@@ -6,7 +6,7 @@
 // Stage i solves F(t_n + c_i h, Y_i, K_i) = 0 with Y_i = y_n + h sum_(j<=i) a_ij K_j. The methods here are stiffly
 // accurate, y_(n+1) = Y_s, so that the constraints hold at the end of a step. An explicit first stage is K_1 = K_s of
 // the step before.
-#include "../stage/stage_solver.hpp"
+#include "../stage/inlined_stages.hpp"
 #include "interior.hpp"
 #include "runge_kutta.hpp"
 #include "tableaux/dirk.hpp"
@@ -64,9 +64,13 @@ class DiagonallyImplicit {
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
-  using Stages = StageSolver<System, Real>;
-  using Matrices = typename Stages::Matrices;
-  using RealFactors = typename Stages::StageFactors;
+  /// Does the model solve the stages as far as it can?
+  static constexpr bool inlined = inlines<System>();
+  static_assert(inlined || System::spec.inline_integration != InlineIntegration::always,
+                "manyfold: inline = true needs stages that the model solves as far as it can: those of a .mo file whose "
+                "equations leave fewer unknowns than it has variables, on the fused tier, with jacobian = automatic or "
+                "dual_numbers");
+  using Stages = typename Either<inlined, InlinedStages<System, Real>, StageSolver<System, Real>>::type;
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;
   static constexpr bool keeps = Stages::keeps;
@@ -88,8 +92,7 @@ class DiagonallyImplicit {
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
-    result.singular = stages_.template prepare<keeps>(live, stale, state, h, over_diagonal, work);
-    result.renewed = stages_.matrices().renewed();
+    prepare(live, stale, state, h, over_diagonal, work, result);
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = result.last_rate = Real(0.0);
@@ -102,17 +105,21 @@ class DiagonallyImplicit {
       Real base[n];
       Real Y[n];
       predict<i>(state, h, base, Y);
-      const auto newton = stages_.solve(
-          result.converged, state.patient, state.contraction, control, work,
-          [&](Real(&F)[n]) { stage_residual(c, state, h, over_diagonal, base, Y, F); },
-          [&](const Mask& lanes, Real(&delta)[n]) { return correct(lanes, state.weight, delta, Y); });
+      if constexpr (inlined) {
+        const Real at = state.t + Real(c) * h;
+        add_stage(stages_.solve(result.converged, state, at, base, control, work, Y), result);
+      } else {
+        const auto newton = stages_.solve(
+            result.converged, state.patient, state.contraction, control, work,
+            [&](Real(&F)[n]) { stage_residual(c, state, h, over_diagonal, base, Y, F); },
+            [&](const Mask& lanes, Real(&delta)[n]) { return correct(lanes, state.weight, delta, Y); });
+        add_stage(newton, result);
+      }
       end_stage(i, state, base, Y);
-      add_stage(newton, result);
     });
 
     Real error[n];
-    error_residual(state, h, over_diagonal, error);
-    stages_.apply(error);
+    estimate(state, h, over_diagonal, error);
     count_work<Real>(work.solves, result.converged, Real(1.0));
     if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, result.converged, Real(1.0));
     result.error = weighted_norm(error, state.weight);
@@ -128,20 +135,39 @@ class DiagonallyImplicit {
   }
 
   /// (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) h sum_i w_i K_i of the last attempt: filtered as its error estimate is.
-  MANYFOLD_INLINE void filtered_combination(const double (&w)[s], const Real& h, Real (&result)[n]) {
-    const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
+  MANYFOLD_INLINE void filtered_combination(const double (&w)[s], const auto& state, const Real& h,
+                                            Real (&result)[n]) {
     Real raw[n];
     for (int k = 0; k < n; ++k) {
       raw[k] = Real(0.0);
       for (int i = 0; i < s; ++i) raw[k] += Real(w[i]) * hK_[i][k];
-      raw[k] *= over_diagonal;
     }
-    stages_.matrices().apply_dy(raw, result);
-    stages_.apply(result);
+    if constexpr (inlined) {
+      Real zero[n];
+      for (int k = 0; k < n; ++k) zero[k] = Real(0.0);
+      stages_.apply(state, raw, zero, result);
+    } else {
+      const Real over_diagonal = Real(1.0 / Tableau::gamma) / h;
+      for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
+      stages_.matrices().apply_dy(raw, result);
+      stages_.apply(result);
+    }
   }
 
  protected:
   // The parts of an attempt, in the order in which they come.
+
+  /// Matrices and factors.
+  MANYFOLD_INLINE void prepare(const Mask& live, const Mask& stale, const auto& state, const Real& h,
+                               const Real& over_diagonal, WorkCounters<Real>& work, StepAttempt<Real>& result) {
+    if constexpr (inlined) {
+      result.singular = stages_.prepare(live, state, Real(Tableau::gamma) * h, over_diagonal, work);
+      result.renewed = live;
+    } else {
+      result.singular = stages_.template prepare<keeps>(live, stale, state, h, over_diagonal, work);
+      result.renewed = stages_.matrices().renewed();
+    }
+  }
 
   /// An explicit first stage.
   MANYFOLD_INLINE void begin_stages(const auto& state, const Real& h) {
@@ -193,6 +219,10 @@ class DiagonallyImplicit {
     difference(state, h, raw);
     for (int k = 0; k < n; ++k) raw[k] *= over_diagonal;
     stages_.matrices().apply_dy(raw, error);
+    add_interior(state, h, error);
+  }
+
+  MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, Real (&error)[n]) const {
     if constexpr (tests_interior<System>()) {
       Real interior[n];
       interior_residual<System, weights, theta, first>(state, h, z_, z_[s - first - 1], interior);
@@ -200,6 +230,20 @@ class DiagonallyImplicit {
         if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i))
           error[i] += select(state.discontinuous, Real(0.0), Real(reduced_interior_weight) * interior[i]);
       });
+    }
+  }
+
+  MANYFOLD_INLINE void estimate(const auto& state, const Real& h, const Real& over_diagonal, Real (&error)[n]) {
+    if constexpr (inlined) {
+      Real d[n];
+      Real offset[n];
+      difference(state, h, d);
+      for (int k = 0; k < n; ++k) offset[k] = Real(0.0);
+      add_interior(state, h, offset);
+      stages_.apply(state, d, offset, error);
+    } else {
+      error_residual(state, h, over_diagonal, error);
+      stages_.apply(error);
     }
   }
 

@@ -166,7 +166,7 @@ class VariableDirk : public VariableOrder<DiagonallyImplicit<Sdirk2Tableau, Syst
     constexpr int p = Own::p;
     Real combination[n];
     constexpr auto difference = Own::difference();
-    method.filtered_combination(difference.w, h, combination);
+    method.filtered_combination(difference.w, state, h, combination);
     // (D_p(n)/h_n^p - D_p(n-1)/h_(n-1)^p) / ((h_n + h_(n-1))/2) is y^(p+1).
     const Real ratio = h / state.path.h;
     Real power = ratio;
@@ -186,7 +186,7 @@ class VariableDirk : public VariableOrder<DiagonallyImplicit<Sdirk2Tableau, Syst
       constexpr double of_method =
           p == 3 ? Triple<Sdirk2Tableau>::error_constant : Triple<Sdirk3Tableau>::error_constant;
       constexpr double factor = of_method / of_this;
-      method.filtered_combination(lower.w, h, combination);
+      method.filtered_combination(lower.w, state, h, combination);
       lower_error_ =
           select(lanes, weighted_norm(combination, state.weight) * Real(factor < 0.0 ? -factor : factor), lower_error_);
     }

@@ -19,7 +19,8 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
   using Real = Real_;
   using Mask = MaskOf<Real>;
   using State = typename Base::State;
-  using Matrices = typename Base::Matrices;
+  using Matrices = typename Base::Stages::Matrices;
+  using RealFactors = typename Base::Stages::StageFactors;
   using Workspace = typename Base::Workspace;
   static_assert(lane_width<Real> == 1, "every instance waits for itself");
 

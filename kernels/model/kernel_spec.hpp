@@ -27,6 +27,14 @@ enum class JacobianReuse {
   dassl,        ///< Brenan, Campbell & Petzold, section 5.2.2
 };
 
+/// Do implicit stages have the formula of the method among the model's equations, so that Newton's method solves for
+/// fewer unknowns? Only diagonally implicit methods do, with models that say how.
+enum class InlineIntegration {
+  automatic,  ///< where that is less work
+  always,
+  never,
+};
+
 /// Which errors the error test bounds.
 enum class ErrorTest {
   all,           ///< of all variables, over the whole step
@@ -41,6 +49,7 @@ struct KernelSpec {
   JacobianSource jacobian = JacobianSource::automatic;
   JacobianReuse jacobian_reuse = JacobianReuse::automatic;
   ErrorTest error_test = ErrorTest::all;
+  InlineIntegration inline_integration = InlineIntegration::automatic;
   Given given[given_count > 0 ? given_count : 1] = {};
 
   static constexpr bool says_what_is_given = given_count > 0;

@@ -29,6 +29,12 @@ struct System {
   static constexpr int invariants = model_check::invariant_count<Equations>();
   static constexpr int observables = model_check::observable_count<Equations>();
   static constexpr int observables_size = observables > 0 ? observables : 1;
+  /// Of stages as the model gives them; -1: it does not.
+  static constexpr int stage_unknowns = model_check::stage_unknown_count<Equations>();
+  static constexpr int stage_constants = model_check::stage_constant_count<Equations>();
+  static constexpr int stage_constants_size = stage_constants > 0 ? stage_constants : 1;
+  static constexpr int terms_of_stage = model_check::stage_term_count<Equations>();
+  static constexpr int stage_terms_size = terms_of_stage > 0 ? terms_of_stage : 1;
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
@@ -402,6 +408,35 @@ struct System {
     } else {
       Equations::residual(t, y, dy, p, F);
     }
+  }
+
+  /// What all stages of a step of gamma h share.
+  template <class Real>
+  static MANYFOLD_INLINE void share_stages(const Real& gamma_h, const Real& over_gamma_h,
+                                           const Real (&p)[constants_size], Real (&constants)[stage_constants_size]) {
+    if constexpr (stage_constants > 0) Equations::stage_constants(gamma_h, over_gamma_h, p, constants);
+  }
+
+  /// The unknowns z of a stage for given y.
+  template <class Real>
+  static MANYFOLD_INLINE void stage_guess(const Real& t, const Real (&y)[n], const Real (&p)[constants_size],
+                                          auto& z) {
+    Equations::stage_guess(t, y, p, z);
+  }
+
+  /// What all iterations of a stage share.
+  static constexpr MANYFOLD_INLINE void stage_terms(const auto& t, const auto& gamma_h, const auto& over_gamma_h,
+                                                    const auto& constants, const auto& base, const auto& p,
+                                                    auto& terms) {
+    if constexpr (terms_of_stage > 0) Equations::stage_terms(t, gamma_h, over_gamma_h, constants, base, p, terms);
+  }
+
+  /// y of the stage y = base + gamma h y' for unknowns z, and their residuals r. The residuals of algebraic equations
+  /// are to be `offset`.
+  static constexpr MANYFOLD_INLINE void stage(const auto& t, const auto& gamma_h, const auto& over_gamma_h,
+                                              const auto& constants, const auto& terms, const auto& base,
+                                              const auto& offset, const auto& z, const auto& p, auto& y, auto& r) {
+    Equations::stage(t, gamma_h, over_gamma_h, constants, terms, base, offset, z, p, y, r);
   }
 
   /// The partial derivative of F with respect to t.

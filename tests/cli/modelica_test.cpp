@@ -128,7 +128,8 @@ TEST_F(ModelicaFiles, CompileTellsTheStructure) {
   EXPECT_EQ(found["structural_index"], 2);
   EXPECT_EQ(found["states"], json::array({"iL"}));
   EXPECT_EQ(found["newton_dimension_plain"], 10);
-  EXPECT_EQ(found["newton_dimension_inlined"], 1);
+  EXPECT_EQ(found["newton_dimension_reduced"], 1);
+  EXPECT_EQ(found["newton_dimension_inlined"], 0);
   EXPECT_NE(slurp(folder_ / "incidence.svg").find("</svg>"), std::string::npos);
   const std::string first = slurp(folder_ / "model.hpp");
   EXPECT_NE(first.find("MANYFOLD_MODEL("), std::string::npos);

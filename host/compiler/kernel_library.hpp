@@ -28,8 +28,8 @@ struct KernelRequest {
   std::string jacobian_reuse = "automatic";  ///< one of `jacobian_reuses`
   std::string error_test = "all";            ///< one of `error_tests`
   std::string inline_integration = "automatic";  ///< one of `inline_integrations`
-  bool projection = false;                   ///< on the model's constraints
-  double rtol = 1e-6;                        ///< for "auto": the tolerance that the method is to suit
+  bool projection = false;                       ///< on the model's constraints
+  double rtol = 1e-6;                            ///< for "auto": the tolerance that the method is to suit
 };
 
 /// A kernel and the library that holds it; the pointer stays good as long as this object lives.

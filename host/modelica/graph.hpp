@@ -34,9 +34,9 @@ enum class Op : std::uint8_t {
   conjunction,
   disjunction,
   negation,
-  edge,     ///< does condition `index` become true at this event?
-  sample,   ///< is this the event of clock `index`?
-  initial,  ///< at the start alone
+  edge,          ///< does condition `index` become true at this event?
+  sample,        ///< is this the event of clock `index`?
+  initial,       ///< at the start alone
   stage_step,    ///< gamma h of an implicit stage
   stage_rate,    ///< its inverse
   stage_base,    ///< y_n + h sum_(j<i) a_ij K_j, of state number `index` of the reduced model

@@ -1,6 +1,7 @@
 #include "host/modelica/model_code.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
@@ -46,8 +47,36 @@ std::string described(const FlatVariable& variable, const std::string& name) {
   return text;
 }
 
+namespace {
+
+/// Does the word stand in the code, comments aside?
+bool uses(const std::string& code, const std::string& word) {
+  const auto is_letter = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  for (std::size_t k = code.find(word); k != std::string::npos; k = code.find(word, k + 1)) {
+    const std::size_t end = k + word.size();
+    const bool whole = (k == 0 || !is_letter(code[k - 1])) && (end == code.size() || !is_letter(code[end]));
+    const std::size_t line = code.rfind('\n', k) + 1;
+    if (whole && code.compare(code.find_first_not_of(' ', line), 2, "//") != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// Parameters that the body does not use have no name.
 std::string function(const std::string& signature, const std::string& body) {
-  return fmt::format("\n  static constexpr void {} {{\n{}  }}\n", signature, body);
+  const std::string type = "auto& ";
+  std::string used;
+  std::size_t rest = 0;
+  for (std::size_t k = signature.find(type); k != std::string::npos; k = signature.find(type, k + 1)) {
+    const std::size_t name = k + type.size();
+    const std::size_t end = signature.find_first_of(",)", name);
+    used += signature.substr(rest, k - rest);
+    used += uses(body, signature.substr(name, end - name)) ? signature.substr(k, end - k) : "auto&";
+    rest = end;
+  }
+  used += signature.substr(rest);
+  return fmt::format("\n  static constexpr void {} {{\n{}  }}\n", used, body);
 }
 
 ModelCode::ModelCode(ReducedModel& model, std::string file)
@@ -135,11 +164,11 @@ void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::
   std::set<Node> leaves;
   std::vector<Node> open = roots;
   std::set<Node> seen;
-  // Not below what is computed once per instance.
+  // Not below what is known already.
   while (!open.empty()) {
     const Node node = open.back();
     open.pop_back();
-    if (!seen.insert(node).second || place_of_derived_.contains(node)) continue;
+    if (!seen.insert(node).second || place_of_derived_.contains(node) || body.knows(node)) continue;
     if (Graph::operands(graph_[node]) == 0) leaves.insert(node);
     for (const Node operand : graph_[node].operand) {
       if (operand != no_node) open.push_back(operand);
@@ -212,8 +241,7 @@ void ModelCode::assign(Body& body, const std::vector<const Step*>& sequence, con
       body.bind(step->quantity, body.number(step->value));
       continue;
     }
-    body.let(step->quantity, name_of_quantity(model_.flat, step->quantity), step->value,
-             comment_of(*step, equations));
+    body.let(step->quantity, name_of_quantity(model_.flat, step->quantity), step->value, comment_of(*step, equations));
   }
 }
 

@@ -25,8 +25,8 @@ ModelCode::Since ModelCode::known_since(Node root) {
     Since since = Since::step;
     for (int k = 0; k < count; ++k) since = std::max(since, since_[data.operand[k]]);
     if (data.op == Op::time || data.op == Op::stage_base) since = Since::stage;
-    const bool given = data.op != Op::variable || place_of_parameter_.contains(data.index) ||
-                       place_of_discrete_.contains(data.index);
+    const bool given =
+        data.op != Op::variable || place_of_parameter_.contains(data.index) || place_of_discrete_.contains(data.index);
     if (!given || data.op == Op::stage_offset) since = Since::iteration;
     since_[node] = since;
   }
@@ -40,7 +40,8 @@ Node ModelCode::with_reciprocals(Node root) {
     const NodeData data = graph_[node];
     Node operand[3] = {no_node, no_node, no_node};
     for (int k = 0; k < Graph::operands(data); ++k) operand[k] = made[data.operand[k]];
-    if (data.op == Op::divide && known_since(data.operand[1]) == Since::step && known_since(data.operand[0]) != Since::step) {
+    if (data.op == Op::divide && known_since(data.operand[1]) == Since::step &&
+        known_since(data.operand[0]) != Since::step) {
       made[node] = graph_.multiply(operand[0], graph_.divide(graph_.number(1.0), operand[1]));
     } else {
       made[node] = Graph::operands(data) == 0 ? node : graph_.rebuild(data, operand[0], operand[1], operand[2]);
@@ -188,7 +189,8 @@ std::string ModelCode::stage() {
   if (!model_.stage.found) return "";
   return fmt::format(
              "\n  // Inline integration: y of a stage, y = base + gamma h y', from {} unknowns z, and their residuals "
-             "r.\n  static constexpr int stage_unknowns = {};\n  static constexpr int stage_constant_count = {};\n  static "
+             "r.\n  static constexpr int stage_unknowns = {};\n  static constexpr int stage_constant_count = {};\n  "
+             "static "
              "constexpr int stage_term_count = {};\n",
              model_.stage.torn.size(), model_.stage.torn.size(), stage_constants_.size(), stage_terms_.size()) +
          stage_constants() + stage_terms() + stage_guess() + stage_equations();

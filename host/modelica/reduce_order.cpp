@@ -121,8 +121,7 @@ bool Reducer::add_switches(Node root, std::vector<Node>& switches) {
     if (data.op == Op::mode || held) {
       if (std::find(switches.begin(), switches.end(), node) == switches.end()) switches.push_back(node);
     } else if (Graph::operands(data) == 0 && data.op != Op::number && data.op != Op::stage_step &&
-               data.op != Op::stage_rate &&
-               !(data.op == Op::variable && is_given(data.index))) {
+               data.op != Op::stage_rate && !(data.op == Op::variable && is_given(data.index))) {
       return false;
     }
   }

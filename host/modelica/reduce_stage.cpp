@@ -76,9 +76,8 @@ void Reducer::order_stage() {
   std::set<Node> given;
   for (const Block& block : stage.blocks) given.insert(block.quantities.begin(), block.quantities.end());
   const bool all = std::all_of(unknowns.begin(), unknowns.end(), [&](Node one) { return given.contains(one); });
-  const bool numbers = std::all_of(torn.begin(), torn.end(), [&](Node one) {
-    return variable(graph_[one].index).type == Type::real;
-  });
+  const bool numbers =
+      std::all_of(torn.begin(), torn.end(), [&](Node one) { return variable(graph_[one].index).type == Type::real; });
   stage.torn = torn;
   stage.residuals = residuals;
   stage.found = all && numbers && torn.size() < model_.states.size() + model_.torn.size();

@@ -32,9 +32,18 @@
 //   invariant(t, y, p, g)        those: g[i], i < invariants. Projection keeps them, beside the constraints
 //                                of equations of index 2 and 3, which it finds itself
 //   observables                  further numbers that follow from the solution, saved and summarised like variables,
-//   and observe(t, y, dy, p, o)      those: o[i]. They are computed where output is saved, at no cost to the
-//   integration;
+//   and observe(t, y, dy, p, o)  those: o[i]. They are computed where output is saved, at no cost to the integration;
 //                                y' between steps is that of the dense output, one order less accurate than y
+//   stage_unknowns               inline integration, for diagonally implicit methods; `manyfold compile` writes it. How
+//                                many unknowns z are left of a stage y = base + gamma_h y', and
+//   stage(t, gamma_h, over_gamma_h, constants, terms, base, offset, z, p, y, r)
+//                                y of the stage for given z, and their residuals r. The right-hand sides of algebraic
+//                                equations i are to be -offset[i]
+//   stage_guess(t, y, p, z)      z of a given y; if there are any
+//   stage_constant_count, stage_constants(gamma_h, over_gamma_h, p, constants)
+//                                numbers that all stages of a step share
+//   stage_term_count, stage_terms(t, gamma_h, over_gamma_h, constants, base, p, terms)
+//                                numbers that all iterations of a stage share
 //   description, time_unit, structural
 //   caution                      what users of the model are warned of at every run
 // Events, all optional, see docs/events.md

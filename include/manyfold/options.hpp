@@ -24,7 +24,7 @@ struct SolverOptions {
   std::string jacobian = "automatic";  ///< automatic | dual_numbers | finite_differences
   /// automatic | every_step | contraction | cameron | dassl: when Jacobian and factors are renewed
   std::string jacobian_reuse = "automatic";
-  std::string error_test = "all";      ///< all | differential: whether errors of algebraic variables count
+  std::string error_test = "all";  ///< all | differential: whether errors of algebraic variables count
   /// automatic | always | never: whether diagonally implicit methods solve for the unknowns that are left of a stage
   std::string inline_integration = "automatic";
   double device_memory = 0.0;          ///< MiB of a GPU's memory to use at most; 0: half of what is free

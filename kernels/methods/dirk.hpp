@@ -66,10 +66,11 @@ class DiagonallyImplicit {
   static constexpr bool makes_past = false;
   /// Does the model solve the stages as far as it can?
   static constexpr bool inlined = inlines<System>();
-  static_assert(inlined || System::spec.inline_integration != InlineIntegration::always,
-                "manyfold: inline = true needs stages that the model solves as far as it can: those of a .mo file whose "
-                "equations leave fewer unknowns than it has variables, on the fused tier, with jacobian = automatic or "
-                "dual_numbers");
+  static_assert(
+      inlined || System::spec.inline_integration != InlineIntegration::always,
+      "manyfold: inline = true needs stages that the model solves as far as it can: those of a .mo file whose "
+      "equations leave fewer unknowns than it has variables, on the fused tier, with jacobian = automatic or "
+      "dual_numbers");
   using Stages = typename Either<inlined, InlinedStages<System, Real>, StageSolver<System, Real>>::type;
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;
@@ -135,8 +136,7 @@ class DiagonallyImplicit {
   }
 
   /// (F_y'/(gamma h) + F_y)^-1 F_y'/(gamma h) h sum_i w_i K_i of the last attempt: filtered as its error estimate is.
-  MANYFOLD_INLINE void filtered_combination(const double (&w)[s], const auto& state, const Real& h,
-                                            Real (&result)[n]) {
+  MANYFOLD_INLINE void filtered_combination(const double (&w)[s], const auto& state, const Real& h, Real (&result)[n]) {
     Real raw[n];
     for (int k = 0; k < n; ++k) {
       raw[k] = Real(0.0);

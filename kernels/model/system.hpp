@@ -419,8 +419,7 @@ struct System {
 
   /// The unknowns z of a stage for given y.
   template <class Real>
-  static MANYFOLD_INLINE void stage_guess(const Real& t, const Real (&y)[n], const Real (&p)[constants_size],
-                                          auto& z) {
+  static MANYFOLD_INLINE void stage_guess(const Real& t, const Real (&y)[n], const Real (&p)[constants_size], auto& z) {
     Equations::stage_guess(t, y, p, z);
   }
 

@@ -100,8 +100,8 @@ class InlinedStages {
     if constexpr (iterates) {
       constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
       differentiate(state);
-      return live & !factors_.template factor<false>(
-                        live, [&](auto k) { return by_z_[entries.row[k]][entries.column[k]]; });
+      return live &
+             !factors_.template factor<false>(live, [&](auto k) { return by_z_[entries.row[k]][entries.column[k]]; });
     } else {
       return Mask(false);
     }
@@ -202,12 +202,15 @@ class InlinedStages {
 
   /// product := y_z x
   MANYFOLD_INLINE void add_product(const Real (&x)[unknowns_size], Real (&product)[n]) const {
-    static_for<n>([&](auto i) {
-      product[i] = Real(0.0);
-      static_for<m>([&](auto k) {
-        if constexpr (Structure::depends(i, k)) product[i] += y_by_z_[i][k] * x[k];
+    for (int i = 0; i < n; ++i) product[i] = Real(0.0);
+    if constexpr (iterates) {
+      static_for<n>([&](auto i) {
+        constexpr int row = i;
+        static_for<m>([&](auto k) {
+          if constexpr (Structure::depends(row, k)) product[row] += y_by_z_[row][k] * x[k];
+        });
       });
-    });
+    }
   }
 
   StageFactors factors_;

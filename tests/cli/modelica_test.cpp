@@ -65,6 +65,17 @@ TEST_F(ModelicaFiles, TheAmplifierAgreesWithItsReference) {
   expect_reference("transistor_amplifier", "--rtol 1e-8 --atol 1e-10 --method radau5", 1e-6);
 }
 
+// Esdirk54 with its formula among the equations: of a stage four, and two, unknowns are iterated.
+TEST_F(ModelicaFiles, InlinedStagesAgreeWithTheReference) {
+  for (const char* choice : {"always", "never"}) {
+    const std::string options = fmt::format("--rtol 1e-8 --atol 1e-10 --method esdirk54 --inline {}", choice);
+    expect_reference("transistor_amplifier", options, 1e-6);
+    expect_reference("das2", options, 1e-6);
+  }
+  expect_misuse("solve " + model("das2") + " --method radau5 --inline always", {"inline = true needs a diagonally"});
+  expect_misuse("solve " + model("das1") + " --method esdirk54 --inline always", {"inline = true needs stages that"});
+}
+
 TEST_F(ModelicaFiles, APositionConstraintIsKept) {
   expect_reference("pendulum_index3", "--rtol 1e-7 --atol 1e-9", 1e-4);
 }

@@ -212,9 +212,9 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
     if (matching.unknown_of[i] < 0) residuals.push_back(static_cast<int>(i));
   }
   for (const std::vector<int>& members : blocks(incidence, matching)) {
-    std::vector<Node> quantities;
-    for (const int i : members) quantities.push_back(unknowns[at(matching.unknown_of[at(i)])]);
-    Block block = tear_block(equations, members, quantities, incidence, unknowns);
+    std::vector<int> inside;
+    for (const int i : members) inside.push_back(matching.unknown_of[at(i)]);
+    Block block = tear_block(equations, members, inside, incidence, unknowns);
     for (const Node quantity : block.torn) {
       if (of_stage_ || variable(graph_[quantity].index).type == Type::real) continue;
       diagnostics_.error(equations[at(members[0])].place,
@@ -236,25 +236,21 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
 }
 
 Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
-                          const std::vector<Node>& quantities, const Incidence& incidence,
+                          const std::vector<int>& inside, const Incidence& incidence,
                           const std::vector<Node>& unknowns) {
   Block block;
   block.equations = members;
-  block.quantities = quantities;
+  for (const int j : inside) block.quantities.push_back(unknowns[at(j)]);
   if (members.size() == 1) {
     Node value = no_node;
-    if (solve_for(equations[at(members[0])], quantities[0], value)) {
-      block.steps.push_back({quantities[0], value, members[0]});
+    if (solve_for(equations[at(members[0])], block.quantities[0], value)) {
+      block.steps.push_back({block.quantities[0], value, members[0]});
     } else {
-      block.torn = quantities;
+      block.torn = block.quantities;
       block.residuals = members;
     }
     return block;
   }
-  std::unordered_map<Node, int> number;
-  for (std::size_t k = 0; k < unknowns.size(); ++k) number[unknowns[k]] = static_cast<int>(k);
-  std::vector<int> inside;
-  for (const Node quantity : quantities) inside.push_back(number[quantity]);
   std::map<std::pair<int, int>, bool> known;
   const auto solvable = [&](int i, int j) {
     const auto [entry, added] = known.try_emplace({i, j}, false);
@@ -263,11 +259,10 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
   };
   // Whole numbers and conditions cannot be guessed; of the others, states' derivatives are better not. What the
   // integrator has is known well before a stage.
-  const std::set<Node> in_y = of_stage_ ? quantities_of_y() : std::set<Node>();
   const auto weight = [&](int j) {
     const NodeData data = graph_[unknowns[at(j)]];
     if (variable(data.index).type != Type::real) return 0;
-    return in_y.contains(unknowns[at(j)]) ? 3 : data.order > 0 ? 1 : 2;
+    return known_before_.contains(unknowns[at(j)]) ? 3 : data.order > 0 ? 1 : 2;
   };
   const Tearing tearing = tear(members, inside, incidence, solvable, weight);
   for (const int j : tearing.torn) block.torn.push_back(unknowns[at(j)]);

@@ -41,12 +41,6 @@ void Reducer::gather_stage_equations() {
   }
 }
 
-std::set<Node> Reducer::quantities_of_y() const {
-  std::set<Node> result(model_.states.begin(), model_.states.end());
-  result.insert(model_.torn.begin(), model_.torn.end());
-  return result;
-}
-
 /// Where that is not possible, or solves for no fewer unknowns, the stage is solved for all of y.
 void Reducer::order_stage() {
   if (model_.index_kept || model_.states.empty()) return;
@@ -70,9 +64,12 @@ void Reducer::order_stage() {
   ReducedModel::Stage& stage = model_.stage;
   std::vector<Node> torn;
   std::vector<int> residuals;
+  known_before_.insert(model_.states.begin(), model_.states.end());
+  known_before_.insert(model_.torn.begin(), model_.torn.end());
   of_stage_ = true;
   order_blocks(stage.equations, unknowns, preference, true, stage.blocks, torn, residuals);
   of_stage_ = false;
+  known_before_.clear();
   std::set<Node> given;
   for (const Block& block : stage.blocks) given.insert(block.quantities.begin(), block.quantities.end());
   const bool all = std::all_of(unknowns.begin(), unknowns.end(), [&](Node one) { return given.contains(one); });

@@ -55,7 +55,7 @@ class Reducer {
                     const std::vector<int>& preference, bool may_be_partial, std::vector<Block>& blocks,
                     std::vector<Node>& torn, std::vector<int>& residuals);
   Block tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
-                   const std::vector<Node>& quantities, const Incidence& incidence, const std::vector<Node>& unknowns);
+                   const std::vector<int>& inside, const Incidence& incidence, const std::vector<Node>& unknowns);
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool safely_solvable(const Equation& equation, Node quantity);
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
@@ -74,7 +74,6 @@ class Reducer {
   // reduce_stage.cpp
   void order_stage();
   void gather_stage_equations();
-  std::set<Node> quantities_of_y() const;
 
   // reduce_initial.cpp
   void order_start();
@@ -97,6 +96,7 @@ class Reducer {
   std::vector<int> unknowns_;                  ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
   bool of_stage_ = false;                      ///< the equations are those of an implicit stage
+  std::set<Node> known_before_;  ///< of the unknowns of a stage, those that the integrator has: first to be torn
 };
 
 /// x, der(x), der(der(x)).

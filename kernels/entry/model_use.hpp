@@ -369,12 +369,14 @@ constexpr bool is_empty(const char* name) {
   return name == nullptr || *name == '\0';
 }
 
+/// Is `a` before (-1) or after (1) `b` in the order of their letters, or the same (0)?
+constexpr int compare(const char* a, const char* b) {
+  for (; *a != '\0' && *a == *b; ++a) ++b;
+  return *a < *b ? -1 : *a > *b ? 1 : 0;
+}
+
 /// Have elements of both the same name? Names of arrays are followed by a number.
 constexpr bool clash(const NameOfModel& a, const NameOfModel& b, TextBuilder& common) {
-  const char* x = a.name;
-  const char* y = b.name;
-  for (; *x != '\0' && *x == *y; ++x) ++y;
-  // Otherwise one name is the beginning of the other.
   for (int i = 1; i <= a.count; ++i) {
     TextBuilder of_a;
     of_a << a.name;
@@ -391,12 +393,39 @@ constexpr bool clash(const NameOfModel& a, const NameOfModel& b, TextBuilder& co
   return false;
 }
 
+/// Sorts the names by their letters: by heap, since compilers count the operations of constant expressions.
+template <int count>
+constexpr void sort_names(NameOfModel (&names)[count]) {
+  const auto sink = [&](int root, int size) {
+    for (int child = 2 * root + 1; child < size; child = 2 * root + 1) {
+      if (child + 1 < size && compare(names[child].name, names[child + 1].name) < 0) ++child;
+      if (compare(names[root].name, names[child].name) >= 0) return;
+      const NameOfModel other = names[root];
+      names[root] = names[child];
+      names[child] = other;
+      root = child;
+    }
+  };
+  for (int root = count / 2 - 1; root >= 0; --root) sink(root, count);
+  for (int size = count - 1; size > 0; --size) {
+    const NameOfModel other = names[0];
+    names[0] = names[size];
+    names[size] = other;
+    sink(0, size);
+  }
+}
+
 /// Says that two of the names are the same, if so.
 template <int count>
-constexpr TextBuilder duplicates_text(const char* kinds, const NameOfModel (&names)[count]) {
+constexpr TextBuilder duplicates_text(const char* kinds, NameOfModel (&names)[count]) {
   TextBuilder text;
+  sort_names(names);
   for (int i = 0; i < count; ++i) {
-    for (int k = 0; k < i; ++k) {
+    // Arrays against all, others against their neighbour.
+    const bool is_array = names[i].count > 1;
+    const int last = is_array || i + 2 > count ? count : i + 2;
+    for (int k = is_array ? 0 : i + 1; k < last; ++k) {
+      if (k == i || (!is_array && compare(names[i].name, names[k].name) != 0)) continue;
       TextBuilder common;
       if (!clash(names[k], names[i], common)) continue;
       return text << "two " << kinds << " have the name '" << common.letters << "': each needs its own";
@@ -447,7 +476,10 @@ constexpr TextBuilder wrong_names() {
   }
   if constexpr (model_check::HasObservables<Equations>) {
     if (text.size == 0) text = names_text("observable", "observables", Equations::observables);
-    if (text.size == 0) text = duplicates_text("variables or observables", saved_names<Equations>().names);
+    if (text.size == 0) {
+      auto saved = saved_names<Equations>();
+      text = duplicates_text("variables or observables", saved.names);
+    }
   }
   if constexpr (model_check::HasDiscrete<Equations>) {
     if (text.size == 0) text = names_text("discrete number", "discrete numbers", Equations::discrete);

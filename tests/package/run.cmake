@@ -1,4 +1,4 @@
-# Installs to a fresh prefix, then configures, builds and runs the example against it.
+# Installs to a fresh prefix, then configures, builds and runs the examples against it.
 set(work ${BUILD}/package-test)
 file(REMOVE_RECURSE ${work})
 function(run)
@@ -8,9 +8,12 @@ function(run)
   endif()
 endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
-run(${CMAKE_COMMAND} -S ${EXAMPLE} -B ${work}/build -G Ninja -DCMAKE_BUILD_TYPE=Release
-  -DCMAKE_PREFIX_PATH=${work}/prefix)
-run(${CMAKE_COMMAND} --build ${work}/build)
-run(${work}/build/batches)
+foreach(example cpp/batches cpp_modelica/charger)
+  get_filename_component(folder ${example} DIRECTORY)
+  run(${CMAKE_COMMAND} -S ${EXAMPLES}/${folder} -B ${work}/${folder} -G Ninja -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_PREFIX_PATH=${work}/prefix)
+  run(${CMAKE_COMMAND} --build ${work}/${folder})
+  run(${work}/${example})
+endforeach()
 # The installed command finds its headers and compiles a model that was not built ahead.
 run(${CMAKE_COMMAND} -E env MANYFOLD_CACHE=${work}/cache ${work}/prefix/bin/manyfold solve van_der_pol --t-end 1)

@@ -30,6 +30,7 @@ TASKS = [
      "correlated.svg", "correlated-inputs.svg"),
     ("failures", "failures.md", [("failures.toml", 3), ("safe.toml", 0)], "failures.py", "failures.svg",
      "failures.svg"),
+    ("modelica", "modelica.md", [("charger.toml", 0)], "charger.py", "charger.svg", "charger.svg"),
 ]
 
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")

@@ -475,7 +475,7 @@ std::string ModelCode::text() {
   result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
                         literal(experiment("StopTime", begin + 1.0)));
   result += variables() + parameters() + events() + discrete_numbers() + derive() + initial() + initial_discrete() +
-            rhs() + stage() + root() + event_times() + action() + observables();
+            rhs() + stage() + root() + sides() + event_times() + action() + observables();
   result += fmt::format("}};\nMANYFOLD_MODEL({});\n", type);
   return result;
 }

@@ -93,6 +93,7 @@ class ModelCode {
   std::string text_of(Node node);
   std::string events();
   std::string root();
+  std::string sides();
   std::string event_times();
   std::string discrete_numbers();
 
@@ -109,6 +110,7 @@ class ModelCode {
   std::vector<int> discrete_order();
   std::vector<Node> roots_of_update(bool initial);
   bool depends_on_start(Node condition);
+  bool depends_on_torn(Node root);
 
   ReducedModel& model_;
   Graph& graph_;

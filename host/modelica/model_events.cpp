@@ -204,6 +204,24 @@ std::string ModelCode::root() {
   return function("root(const auto& t, const auto& y, const auto&, const auto& p, auto& g)", body.text());
 }
 
+/// A relation that is kept has its instance on the side where it holds, or on the other one.
+std::string ModelCode::sides() {
+  std::string body;
+  const std::size_t first = parameters_.size() + derived_.size();
+  std::vector<std::string> side(events_.size(), "0.0");
+  bool some = false;
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    if (slot_of_relation_[k] < 0 || end_of_relation_[k] < 0) continue;
+    some = true;
+    const std::string held = fmt::format("select(p[{}] > 0.5, 1.0, -1.0)", first + at(slot_of_relation_[k]));
+    side[at(event_of_relation_[k])] = held;
+    side[at(end_of_relation_[k])] = held;
+  }
+  if (!some) return "";
+  for (std::size_t k = 0; k < side.size(); ++k) body += fmt::format("    side[{}] = {};\n", k, side[k]);
+  return function("sides(const auto& p, auto& side)", body);
+}
+
 std::string ModelCode::event_times() {
   names_ = Names();
   Body body(graph_, names_, 4);

@@ -110,6 +110,16 @@ void ModelCode::conditions_before(Body& body) {
   body.line("}");
 }
 
+/// Does it depend on unknowns that equations do not give by assignments?
+bool ModelCode::depends_on_torn(Node root) {
+  std::vector<Node> all;
+  needed(graph_, steps_, {root}, all);
+  const std::vector<Node> nodes = graph_.below(std::span<const Node>(all));
+  return std::any_of(model_.torn.begin(), model_.torn.end(), [&](Node torn) {
+    return std::binary_search(nodes.begin(), nodes.end(), torn);
+  });
+}
+
 /// Relations as they are now; the one whose event this is has just changed.
 void ModelCode::relations_now(Body& pass, bool initial) {
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
@@ -123,7 +133,21 @@ void ModelCode::relations_now(Body& pass, bool initial) {
       value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
                     : graph_.relation(Op::less, graph_.time(), time, true);
     }
-    std::string text = pass.let_mask("holds", value);
+    // What the integrator iterates for is not known before the event is over: a relation of it is as before, and has an
+    // event of its own if that is wrong then.
+    const bool kept = !initial && slot_of_relation_[k] >= 0 && end_of_relation_[k] >= 0 && depends_on_torn(value);
+    std::string text;
+    if (kept) {
+      text = fmt::format("(d[{}] > 0.5)", slot_of_relation_[k]);
+    } else {
+      text = pass.let_mask("holds", value);
+    }
+    if (!initial && !kept && slot_of_relation_[k] >= 0 && end_of_relation_[k] >= 0) {
+      // Where both sides are equal, it is as it was: a loop may rest there while others of its switches change.
+      const std::string equal =
+          pass.let_mask("equal", graph_.relation(Op::equal, relation.left, relation.right, true));
+      text = fmt::format("(({} & !{}) | ({} & (d[{}] > 0.5)))", text, equal, equal, slot_of_relation_[k]);
+    }
     if (!initial) {
       // The relation whose event this is has changed, whatever rounding says where both sides are equal; until a when
       // clause changes the values that it compares.

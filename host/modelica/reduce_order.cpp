@@ -338,46 +338,6 @@ void Reducer::warn(Place place, const std::string& message) {
   model_.cautions.push_back(message);
 }
 
-/// A switch is decided by values that are known before its loop is solved. Where it acts in a loop that is iterated,
-/// the solution of the loop may contradict it, and nothing would notice.
-void Reducer::refuse_switches_of_iterated_loops() {
-  std::unordered_map<Node, std::set<int>> relations_of;  // of Boolean quantities, say, that earlier blocks give
-  const auto relations_in = [&](Node root) {
-    std::set<int> result;
-    for (const Node node : graph_.below(root)) {
-      if (graph_[node].op == Op::mode) result.insert(graph_[node].index);
-      if (const auto found = relations_of.find(node); found != relations_of.end()) {
-        result.insert(found->second.begin(), found->second.end());
-      }
-    }
-    return result;
-  };
-  for (const Block& block : model_.blocks) {
-    const std::set<Node> unknowns(block.quantities.begin(), block.quantities.end());
-    const auto depends_on_block = [&](Node side) {
-      const auto nodes = graph_.below(side);
-      return std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return unknowns.contains(node); });
-    };
-    std::set<int> switches;
-    for (const int i : block.equations) {
-      for (const int index : relations_in(model_.equations[at(i)].residual)) {
-        const Relation& relation = model_.relations[at(index)];
-        if (depends_on_block(relation.left) || depends_on_block(relation.right)) switches.insert(index);
-      }
-    }
-    for (const Step& step : block.steps) relations_of[step.quantity] = relations_in(step.value);
-    if (block.torn.empty() || switches.empty()) continue;
-    std::string names;
-    for (const Node torn : block.torn) names += (names.empty() ? "" : ", ") + quantity_name(torn);
-    diagnostics_.error(
-        model_.equations[at(block.equations.front())].place,
-        fmt::format("{} of the relations that act in this loop depend on its unknowns, and it is solved by iteration "
-                    "({}): such switches are supported in linear loops of up to four unknowns alone. Give noEvent to a "
-                    "relation whose branches join smoothly",
-                    switches.size(), names));
-  }
-}
-
 void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {
   std::string text = "these equations are singular with the default parameters: they do not determine ";
   for (std::size_t k = 0; k < block.quantities.size(); ++k) {

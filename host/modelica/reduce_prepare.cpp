@@ -55,7 +55,6 @@ ReducedModel Reducer::reduce() {
   remove_aliases();
   find_states();
   if (!diagnostics_.failed()) order();
-  if (!diagnostics_.failed()) refuse_switches_of_iterated_loops();
   if (!diagnostics_.failed()) order_start();
   if (!diagnostics_.failed()) order_stage();
   return std::move(model_);

@@ -59,7 +59,6 @@ class Reducer {
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool safely_solvable(const Equation& equation, Node quantity);
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
-  void refuse_switches_of_iterated_loops();
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
   bool eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches);
   bool known_from_parameters(Node root, double& value);

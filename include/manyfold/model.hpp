@@ -49,6 +49,8 @@
 // Events, all optional, see docs/events.md
 //   events                       named changes: where a root function crosses zero, or at scheduled times
 //   root(t, y, dy, p, g)         g[i] of every event i that is not scheduled
+//   sides(p, side)               side[i] 1 or -1 where the discrete state says whether g[i] is positive or negative, else
+//                                0: an instance that begins on the other side, or goes there, has the event at once
 //   event_times(p, times)        times of the scheduled events, `scheduled` of them for each, in the order of `events`
 //   action(event, t, y, dy, p, d)  what event number `event` changes: differential variables y and the discrete state d
 //   discrete                     numbers that change at events only; the equations see them as p[constants], ..., after
@@ -421,6 +423,11 @@ template <class Model, int n = variable_count<Model>(), int np = constant_count<
 concept HasObserve = requires(double t, const Array<double, n>& y, const Array<double, np>& p,
                               Array<double, count>& o) {
   Model::observe(t, y, y, p, o);
+};
+
+template <class Model, int np = constant_count<Model>(), int events = event_count<Model>()>
+concept HasSides = requires(const Array<double, np>& p, Array<double, events>& side) {
+  Model::sides(p, side);
 };
 
 template <class Model, int np = constant_count<Model>(), int times = schedule_count<Model>()>

@@ -3,7 +3,8 @@
 // times, and what is known of the root functions after a restart. docs/events.md states the rules and guarantees.
 //
 // Every root function has a side, the sign that it had last; a crossing takes it to the other side. Zero is no side:
-// what only touches zero, or rests on it, stays on the side where it was.
+// what only touches zero, or rests on it, stays on the side where it was. Where the discrete state remembers the side,
+// that counts: an instance that is found on the other side crosses at once.
 #include <manyfold/status.hpp>
 
 #include "../algebra/dual.hpp"
@@ -52,6 +53,7 @@ MANYFOLD_INLINE RootValues<System, Real> root_values(const Real& t, const Real& 
 template <class System, class Real>
 struct EventStart {
   RootValues<System, Real> roots;
+  Real side[System::remembers_sides ? System::events_size : 1];  ///< as the discrete state remembers it
   Real schedule[System::scheduled_size];
 };
 
@@ -70,6 +72,7 @@ MANYFOLD_INLINE EventStart<System, Real> event_start(const Real& t, const Real& 
     }
     start.roots = root_values<System>(t, forward, y, y_slope, dy, dy_slope, p);
   }
+  if constexpr (System::remembers_sides) System::sides(p, start.side);
   System::event_times(p, start.schedule);
   return start;
 }
@@ -104,7 +107,12 @@ class EventMonitor {
         const double value = get(start.roots.value[i]);
         const double heading = get(start.roots.slope[i]);
         // On the surface, it belongs to the side it is heading for.
-        const double sided = value != 0.0 ? value : heading;
+        double sided = value != 0.0 ? value : heading;
+        if constexpr (System::remembers_sides) {
+          const double remembered = get(start.side[i]);
+          sided = remembered != 0.0 ? remembered : sided;
+          put(remembered_[i], remembered);
+        }
         put(side_[i], sided > 0.0 ? 1.0 : sided < 0.0 ? -1.0 : 0.0);
         put(start_[i], value);
       }
@@ -183,11 +191,11 @@ class EventMonitor {
     }
     state.t = select(struck, time_, state.t);
     if constexpr (System::has_state_events) {
-      const Real still(0.0);
       Real none[n];
-      for (int i = 0; i < n; ++i) none[i] = still;
-      const Roots here = root_values<System>(state.t, still, state.y, none, state.dy, none, state.p);
+      for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+      const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
       for (int i = 0; i < events; ++i) before_[i] = here.value[i];
+      if constexpr (System::remembers_sides) find_uncertainty(struck, here, state);
     }
     Mask terminal(false);
     static_for<events>([&](auto k) {
@@ -231,7 +239,11 @@ class EventMonitor {
         const Mask unseen = (before_[i] * end < Real(0.0)) & (value * end > Real(0.0));
         const Mask back = unseen | (value * end < Real(0.0)) | (on_surface & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
-        const Real side = select(fired_[i] != Real(0.0), crossed, sided);
+        Real side = select(fired_[i] != Real(0.0), crossed, sided);
+        if constexpr (System::remembers_sides) {
+          side = select(start.side[i] != Real(0.0), start.side[i], side);
+          remembered_[i] = select(lanes, start.side[i], remembered_[i]);
+        }
         side_[i] = select(lanes, side, side_[i]);
         start_[i] = select(lanes, value, start_[i]);
       }
@@ -272,6 +284,8 @@ class EventMonitor {
   static constexpr double extremum_resolution = max(1e-8, 4.0 * epsilon<Real>);
   /// A root function smaller than this part of its size over the last step lies on the surface.
   static constexpr double surface = max(1e-10, 16.0 * epsilon<Real>);
+  /// The time of an event is known to this part of the step at least.
+  static constexpr double most_uncertain = 1e-4;
   /// Events without progress: closer than so many location tolerances, so often in a row.
   static constexpr double no_progress = 100.0;
   static constexpr double most_crowded = 20.0;
@@ -392,12 +406,39 @@ class EventMonitor {
         const Sides values = sides(sample, part, i, side_[i]);
         interesting = interesting | (values.end < Real(0.0)) | may_dip(values);
       }
-      interesting = interesting | ((side_[i] == Real(0.0)) & (largest > Real(0.0)));
+      interesting = interesting | astray(i, state, sample, tolerance) | ((side_[i] == Real(0.0)) & (largest > Real(0.0)));
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
     }
     interesting = interesting & accepted;
     if (any(interesting)) locate(interesting, rough, state, sample, tolerance);
     return interesting;
+  }
+
+  /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is
+  /// instead is the rounding error of its terms. What goes to and fro without progress is known less well than thought.
+  MANYFOLD_INLINE void find_uncertainty(const Mask& struck, const Roots& here, const State& state) {
+    const Real most = Real(most_uncertain) * abs(state.path.h);
+    Real found(0.0);
+    for (int i = 0; i < events; ++i) {
+      const Real time = min(abs(here.value[i]), most * abs(here.slope[i])) / max(abs(here.slope[i]), Real(1e-300));
+      found = select(fired_[i] != Real(0.0), max(found, time), found);
+    }
+    const Real grown = min(Real(4.0) * max(uncertain_, Real(location_tolerance) * abs(state.t)), most);
+    uncertain_ = select(struck, select(crowded_ > Real(0.0), max(found, grown), found), uncertain_);
+  }
+
+  /// Is function i on the other side than the discrete state has it, at the begin of the step already? What is back
+  /// within the uncertainty of the last event's time has only been found a little early.
+  MANYFOLD_INLINE Mask astray(int i, const State& state, const Roots (&sample)[parts + 1],
+                              const Real& tolerance) const {
+    if constexpr (System::remembers_sides) {
+      const Real begin = remembered_[i] * sample[0].value[i];
+      const Real back = max(Real(no_progress) * tolerance, Real(4.0) * uncertain_ / abs(state.path.h));
+      const Real soon = begin + back * max(remembered_[i] * sample[0].slope[i], Real(0.0));
+      return (begin < Real(-surface) * scale_[i]) & (soon < Real(0.0));
+    } else {
+      return Mask(false);
+    }
   }
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
@@ -421,7 +462,8 @@ class EventMonitor {
         const Mask leaves = open & (side == Real(0.0));
         side = select(leaves, sign(sample[part + 1].value[i]), side);
         const Sides values = sides(sample, part, i, side);
-        const Mask across = open & (values.end < Real(0.0));
+        const Mask at_begin = part == 0 ? open & astray(i, state, sample, tolerance) : Mask(false);
+        const Mask across = open & (at_begin | (values.end < Real(0.0)));
         const Mask dip = open & !leaves & may_dip(values);
         if (!any(across | dip)) continue;
 
@@ -432,7 +474,7 @@ class EventMonitor {
         Real direction = -side;
         // Begins on the surface or, by rounding, behind it: first it must have left it.
         const Mask lift = across & (values.begin <= Real(0.0));
-        Mask at_once = lift & !(values.begin_slope > Real(0.0));
+        Mask at_once = at_begin | (lift & !(values.begin_slope > Real(0.0)));
         Mask occurs = across & allowed(direction);
         if (any(lift & !at_once)) {
           Real top;
@@ -570,6 +612,8 @@ class EventMonitor {
 
   Real side_[size];   ///< sign of every root function; 0: not known yet
   Real start_[size];  ///< root functions at the begin of the next step
+  Real remembered_[System::remembers_sides ? size : 1];  ///< sides that the discrete state has
+  Real uncertain_ = Real(0.0);                           ///< time of the last events, as far as `remembers_sides`
   CountOf<Real> occurrences_[size];
   Real next_time_;       ///< the next scheduled time
   Real previous_;        ///< time of the events before; infinite: none

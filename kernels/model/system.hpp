@@ -349,6 +349,14 @@ struct System {
     Equations::root(t, y, dy, p, g);
   }
 
+  /// Does the discrete state say on which side of root functions an instance is?
+  static constexpr bool remembers_sides = events > 0 && model_check::HasSides<Equations>;
+  /// Where it does, 1 or -1; 0 elsewhere.
+  template <class Real>
+  static MANYFOLD_INLINE void sides(const Real (&p)[constants_size], Real (&side)[events_size]) {
+    if constexpr (remembers_sides) Equations::sides(p, side);
+  }
+
   /// Times of the scheduled events. With several times for one event, they follow each other.
   template <class Real>
   static MANYFOLD_INLINE void event_times(const Real (&p)[constants_size], Real (&times)[scheduled_size]) {

@@ -115,9 +115,8 @@ bool ModelCode::depends_on_torn(Node root) {
   std::vector<Node> all;
   needed(graph_, steps_, {root}, all);
   const std::vector<Node> nodes = graph_.below(std::span<const Node>(all));
-  return std::any_of(model_.torn.begin(), model_.torn.end(), [&](Node torn) {
-    return std::binary_search(nodes.begin(), nodes.end(), torn);
-  });
+  return std::any_of(model_.torn.begin(), model_.torn.end(),
+                     [&](Node torn) { return std::binary_search(nodes.begin(), nodes.end(), torn); });
 }
 
 /// Relations as they are now; the one whose event this is has just changed.
@@ -144,8 +143,7 @@ void ModelCode::relations_now(Body& pass, bool initial) {
     }
     if (!initial && !kept && slot_of_relation_[k] >= 0 && end_of_relation_[k] >= 0) {
       // Where both sides are equal, it is as it was: a loop may rest there while others of its switches change.
-      const std::string equal =
-          pass.let_mask("equal", graph_.relation(Op::equal, relation.left, relation.right, true));
+      const std::string equal = pass.let_mask("equal", graph_.relation(Op::equal, relation.left, relation.right, true));
       text = fmt::format("(({} & !{}) | ({} & (d[{}] > 0.5)))", text, equal, equal, slot_of_relation_[k]);
     }
     if (!initial) {

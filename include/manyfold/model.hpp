@@ -49,7 +49,8 @@
 // Events, all optional, see docs/events.md
 //   events                       named changes: where a root function crosses zero, or at scheduled times
 //   root(t, y, dy, p, g)         g[i] of every event i that is not scheduled
-//   sides(p, side)               side[i] 1 or -1 where the discrete state says whether g[i] is positive or negative, else
+//   sides(p, side)               side[i] 1 or -1 where the discrete state says whether g[i] is positive or negative,
+//   else
 //                                0: an instance that begins on the other side, or goes there, has the event at once
 //   event_times(p, times)        times of the scheduled events, `scheduled` of them for each, in the order of `events`
 //   action(event, t, y, dy, p, d)  what event number `event` changes: differential variables y and the discrete state d

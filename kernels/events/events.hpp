@@ -112,6 +112,7 @@ class EventMonitor {
           const double remembered = get(start.side[i]);
           sided = remembered != 0.0 ? remembered : sided;
           put(remembered_[i], remembered);
+          put(range_[i], value < 0.0 ? -value : value);
         }
         put(side_[i], sided > 0.0 ? 1.0 : sided < 0.0 ? -1.0 : 0.0);
         put(start_[i], value);
@@ -402,11 +403,13 @@ class EventMonitor {
       Real largest(0.0);
       for (int j = 0; j <= parts; ++j) largest = max(largest, abs(sample[j].value[i]));
       scale_[i] = largest;
+      if constexpr (System::remembers_sides) range_[i] = select(accepted, max(range_[i], largest), range_[i]);
       for (int part = 0; part < parts; ++part) {
         const Sides values = sides(sample, part, i, side_[i]);
         interesting = interesting | (values.end < Real(0.0)) | may_dip(values);
       }
-      interesting = interesting | astray(i, state, sample, tolerance) | ((side_[i] == Real(0.0)) & (largest > Real(0.0)));
+      interesting =
+          interesting | astray(i, state, sample, tolerance) | ((side_[i] == Real(0.0)) & (largest > Real(0.0)));
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
     }
     interesting = interesting & accepted;
@@ -435,7 +438,7 @@ class EventMonitor {
       const Real begin = remembered_[i] * sample[0].value[i];
       const Real back = max(Real(no_progress) * tolerance, Real(4.0) * uncertain_ / abs(state.path.h));
       const Real soon = begin + back * max(remembered_[i] * sample[0].slope[i], Real(0.0));
-      return (begin < Real(-surface) * scale_[i]) & (soon < Real(0.0));
+      return (begin < Real(-surface) * range_[i]) & (soon < Real(0.0));
     } else {
       return Mask(false);
     }
@@ -463,7 +466,7 @@ class EventMonitor {
         side = select(leaves, sign(sample[part + 1].value[i]), side);
         const Sides values = sides(sample, part, i, side);
         const Mask at_begin = part == 0 ? open & astray(i, state, sample, tolerance) : Mask(false);
-        const Mask across = open & (at_begin | (values.end < Real(0.0)));
+        const Mask across = open & (at_begin | ((values.end < Real(0.0)) & !still_there(i, values)));
         const Mask dip = open & !leaves & may_dip(values);
         if (!any(across | dip)) continue;
 
@@ -521,6 +524,16 @@ class EventMonitor {
     const Real root = sqrt(max(q * q - Real(3.0) * r * s, Real(0.0)));
     const Real x = select(q > Real(0.0), -s / (q + root), (root - q) / (Real(3.0) * r));
     return select((x > Real(0.0)) & (x < Real(1.0)), x, Real(0.5));
+  }
+
+  /// Is function i, which begins on the surface, no further from the side that the discrete state has than rounding
+  /// goes? An event that leaves its surface slowly would else follow itself again and again.
+  MANYFOLD_INLINE Mask still_there(int i, const Sides& values) const {
+    if constexpr (System::remembers_sides) {
+      return (remembered_[i] != Real(0.0)) & (values.begin <= Real(0.0)) & (values.end >= Real(-surface) * range_[i]);
+    } else {
+      return Mask(false);
+    }
   }
 
   /// Looks between lo and hi for a place where `side` times root function i is negative, by minimising it: cubic
@@ -610,9 +623,10 @@ class EventMonitor {
     return result;
   }
 
-  Real side_[size];   ///< sign of every root function; 0: not known yet
-  Real start_[size];  ///< root functions at the begin of the next step
+  Real side_[size];                                      ///< sign of every root function; 0: not known yet
+  Real start_[size];                                     ///< root functions at the begin of the next step
   Real remembered_[System::remembers_sides ? size : 1];  ///< sides that the discrete state has
+  Real range_[System::remembers_sides ? size : 1];       ///< largest size of such functions so far
   Real uncertain_ = Real(0.0);                           ///< time of the last events, as far as `remembers_sides`
   CountOf<Real> occurrences_[size];
   Real next_time_;       ///< the next scheduled time

@@ -19,6 +19,36 @@ using nlohmann::json;
 using manyfold::test::Outcome;
 using manyfold::test::slurp;
 
+// Six ideal diodes between sources with inductances: three phases and a load. At the start all of them rest where they
+// switch. The reference enumerates the 64 combinations for every evaluation (SciPy 1.17, Radau at 1e-8).
+std::string bridge() {
+  std::string text =
+      "model bridge\n  parameter Real V = 325, f = 50, Ron = 1e-3, Goff = 1e-5, R = 10, L = 0.02, Ls = 1e-3, Rs = "
+      "0.05;\n"
+      "  Real iL(start = 0, fixed = true), vp, vn, ia(start = 0, fixed = true), ib(start = 0, fixed = true), ic, n;\n";
+  std::string equations =
+      "equation\n  ia + ib + ic = 0;\n  iap + ibp + icp = iL + 1e-6 * vp;\n  ian + ibn + icn = iL - 1e-6 * vn;\n"
+      "  L * der(iL) = vp - vn - R * iL;\n";
+  for (int k = 0; k < 3; ++k) {
+    const std::string x(1, static_cast<char>('a' + k));
+    text += fmt::format("  Real v{};\n", x);
+    for (const std::string side : {"p", "n"}) {
+      const std::string d = x + side;
+      text += fmt::format("  Real s{0}, i{0}, v{0};\n  Boolean off{0}(start = true);\n", d);
+      equations += fmt::format(
+          "  off{0} = s{0} < 0;\n  v{0} = s{0} * (if off{0} then 1 else Ron);\n  i{0} = s{0} * (if off{0} then Goff "
+          "else "
+          "1);\n",
+          d);
+    }
+    equations += fmt::format(
+        "  v{0}p = v{0} - vp;\n  v{0}n = vn - v{0};\n  i{0} + i{0}n = i{0}p;\n  Ls * der(i{0}) = V * "
+        "cos(6.283185307179586 * f * time - {1} * 2.0943951023931953) - Rs * i{0} - v{0} + n;\n",
+        x, k);
+  }
+  return text + equations + "end bridge;\n";
+}
+
 class ModelicaFiles : public manyfold::test::CommandTest {
  protected:
   // One lane compiles fastest.
@@ -134,6 +164,33 @@ TEST_F(ModelicaFiles, BouncesAgreeWithTheFormula) {
   const json expected = reference("bouncing_ball");
   const json found = solution(model("bouncing_ball") + " --rtol 1e-9 --atol 1e-11 --t-end " + expected["t_end"].dump());
   expect_event_times(found, expected, 1e-9);
+}
+
+// The loop is solved by iteration, and decides its own switches: at the start off2 is decided by where the search
+// begins. References by SciPy 1.17 (DOP853 at 1e-11, steps of at most 0.01), which solves the loop with its switches.
+TEST_F(ModelicaFiles, LoopsDecideTheirOwnSwitches) {
+  const auto model = [](const std::string& name, const std::string& factor) {
+    return fmt::format(
+        "model {}\n  Real x(start = 0.1, fixed = true), s1(start = 1), s2(start = 1);\n  Boolean off1, off2;\n"
+        "equation\n  off1 = s1 < 0;\n  off2 = s2 < 0;\n  der(x) = -x + s1;\n"
+        "  s1 + exp(s1) + (if off2 then 0.1 else 0.5) * s2 = sin(time) + x;\n"
+        "  s2 + s2^3 + {} * s1 = cos(time) - x;\nend {};\n",
+        name, factor, name);
+  };
+  std::ofstream(folder_ / "single.mo") << model("single", "0.7");
+  std::ofstream(folder_ / "coupled.mo") << model("coupled", "(if off1 then 0.2 else 0.7)");
+  const json single = solution("single.mo --t-end 3 --method radau5 --rtol 1e-8 --atol 1e-10");
+  EXPECT_NEAR(single["values"]["x"].get<double>(), -0.4429195141340, 1e-8);
+  const json coupled = solution("coupled.mo --t-end 3 --method radau5 --rtol 1e-8 --atol 1e-10");
+  EXPECT_NEAR(coupled["values"]["x"].get<double>(), -0.3880080116199, 1e-8);
+}
+
+TEST_F(ModelicaFiles, IdealDiodesBeginWhereTheySwitch) {
+  std::ofstream(folder_ / "bridge.mo") << bridge();
+  const json found = solution("bridge.mo --t-end 0.01 --method radau5 --rtol 1e-6 --atol 1e-7");
+  EXPECT_NEAR(found["values"]["ia"].get<double>(), -51.7273545, 1e-3);
+  EXPECT_NEAR(found["values"]["ib"].get<double>(), 51.72086638, 1e-3);
+  EXPECT_NEAR(found["values"]["iL"].get<double>(), 51.71253394, 1e-3);
 }
 
 TEST_F(ModelicaFiles, CommutationsAgreeWithTheirReference) {

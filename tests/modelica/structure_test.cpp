@@ -131,19 +131,4 @@ TEST(ModelStructure, ANonlinearLoopIsTorn) {
   EXPECT_EQ(model.newton_dimension, 2);
 }
 
-// A switch that is decided before its loop is solved may contradict the solution: at the start of these s2 is 0.79, and
-// off2 was true.
-TEST(ModelStructure, SwitchesOfLoopsThatAreIteratedAreRefused) {
-  const auto model = [](const std::string& first, const std::string& second) {
-    return model_text("Real x(start = 0.1), s1, s2; Boolean off1, off2;",
-                      "off1 = " + first + " < 0; off2 = " + second +
-                          " < 0; der(x) = s1 - x;"
-                          "s1 + exp(s1) + (if off2 then 0.1 else 0.5) * s2 = sin(time) + x;"
-                          "s2 + s2^3 + (if off1 then 0.2 else 0.7) * s1 = cos(time) - x;");
-  };
-  EXPECT_THROW(compiled(model("s1", "s2")), manyfold::UsageError);
-  EXPECT_THROW(compiled(model("x", "s2")), manyfold::UsageError);
-  EXPECT_TRUE(compiled(model("x", "x")).warnings.empty());
-}
-
 }  // namespace

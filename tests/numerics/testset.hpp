@@ -43,7 +43,7 @@ struct CarAxis {
 struct Fekete {
   static constexpr const char* name = "fekete";
   static constexpr int n = 3;
-  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr double t_span[] = {0.0, 1000.0};
   static constexpr Parameter parameters[] = {{.name = "friction", .value = 0.5}};
   static constexpr Variable variables[] = {{.name = "p", .count = 3 * n},
                                            {.name = "q", .count = 3 * n},
@@ -52,7 +52,9 @@ struct Fekete {
   static constexpr void initial(const auto&, auto& y) {
     for (int i = 0; i < 8 * n; ++i) y[i] = 0.0;
     for (int i = 0; i < n; ++i) {
-      const double longitude = 0.9 * i * i + 0.24, latitude = 1.2 - 0.7 * i;
+      constexpr double pi = 3.141592653589793238462643383;
+      const double longitude = i == 0 ? 2 * pi / 3 + pi / 13 : 2 * pi * (i - 2) / 7 + pi / 29;
+      const double latitude = 3 * pi / 8;
       y[3 * i] = cos(longitude) * cos(latitude);
       y[3 * i + 1] = sin(longitude) * cos(latitude);
       y[3 * i + 2] = sin(latitude);

@@ -50,11 +50,12 @@ TEST(CarAxis, MultipliersFollowFromPositionsAndVelocities) {
   expect(test::own_kernel<test::CarAxis, Radau9>(), 20.0);
 }
 
-// Corrections that are nothing but rounding errors do not fall, and the search gave up.
+// Corrections that are nothing but rounding errors do not fall, and the search gave up. Over a long span errors of
+// derivatives count for more.
 TEST(Fekete, ConsistentValuesAreFoundAtATolerance) {
   const LoadedKernel kernel = test::own_kernel<test::Fekete, Radau5>();
-  for (const double atol : {1e-9, 1e-11, 1e-12, 1e-13}) {
-    const test::Results result = solve(kernel, 1e-8, {1e-3}, atol);
+  for (const double atol : {1e-9, 1e-12}) {
+    const test::Results result = solve(kernel, 1e-8, {1000.0}, atol);
     EXPECT_EQ(result.outcomes[0].status, Status::success) << atol;
   }
 }

@@ -162,8 +162,10 @@ class Consistency {
   static constexpr int most_iterations = 30;
   /// A correction below this part of the tolerance is the last.
   static constexpr double small_correction = 1e-3;
-  /// Corrections that stay this small beside the unknowns are rounding errors of terms that cancel.
+  /// Corrections that stay this small beside the unknowns are rounding errors of terms that cancel, and those that are
+  /// as small as rounding errors of the unknowns themselves are so at once: no damping makes them fall.
   static constexpr double rounding_correction = 1e-10;
+  static constexpr double rounding_of_unknowns = 64.0 * epsilon<Real>;
 
   template <class Number, int depth>
   static MANYFOLD_INLINE auto seed(const auto& derivative, int order) {
@@ -329,7 +331,8 @@ class Consistency {
         change = max(change, abs(delta[j]));
         unknown = max(unknown, abs(x[order][j]));
       });
-      const Mask rounding = Mask(iteration > 2) & (change <= Real(rounding_correction) * unknown);
+      const Mask rounding = (change <= Real(rounding_of_unknowns) * unknown) |
+                            (Mask(iteration > 2) & (change <= Real(rounding_correction) * unknown));
       const Mask small = searching & ((size <= enough) | rounding);
 
       Real damping(1.0);

@@ -8,6 +8,21 @@
 
 namespace manyfold {
 
+/// The equation that has the derivative of variable `j`, no other derivative and no algebraic variable, as q' = v does;
+/// -1: none.
+template <class System>
+constexpr int slope_equation(int j) {
+  for (int i = 0; i < System::n; ++i) {
+    const IndexSet<System::n>& slopes = System::pattern_dy.row[i];
+    if (slopes.next(0) != j || slopes.next(j + 1) >= 0) continue;
+    bool forced = false;
+    const IndexSet<System::n>& row = System::pattern_y.row[i];
+    for (int k = row.next(0); k >= 0; k = row.next(k + 1)) forced = forced || !System::derivative_occurs(k);
+    if (!forced) return i;
+  }
+  return -1;
+}
+
 /// Are there algebraic variables that the equations, or their derivatives, determine from the others?
 template <class System>
 constexpr bool settles_output() {
@@ -17,12 +32,15 @@ constexpr bool settles_output() {
     bool has_algebraic = false;
     for (int j = 0; j < System::n; ++j) has_algebraic = has_algebraic || !System::derivative_occurs(j);
     if (!has_algebraic) return false;
-    // At index 2 and 3 of multipliers in y' = f(t, y) alone: elsewhere derivatives of other variables belong to them.
-    for (int j = 0; j < System::n; ++j) {
-      const bool multiplier = System::semi_explicit && System::index(j) > 1;
-      if (System::highest_index() > 1 && !System::derivative_occurs(j) && !multiplier) return false;
-    }
     constexpr auto offsets = find_offsets(System::pattern_y, System::pattern_dy);
+    if (System::highest_index() > 1) {
+      // With algebraic variables of lower index beside multipliers, derivatives of theirs belong to the unknowns.
+      for (int j = 0; j < System::n; ++j) {
+        if (System::index(j) == 1 && !System::derivative_occurs(j)) return false;
+        // Of positions the second derivatives are unknowns, and the first follow from equations of their own.
+        if (!System::semi_explicit && offsets.variable[j] > 1 && slope_equation<System>(j) < 0) return false;
+      }
+    }
     // The index that is stated is what the methods rely on.
     return offsets.regular && offsets.index() <= System::highest_index();
   }
@@ -102,6 +120,7 @@ class SettledOutput {
     Stages::begin(t, y, p, x);
     if constexpr (!System::semi_explicit) {
       for (int j = 0; j < System::n; ++j) x[1][j] = dy[j];
+      if constexpr (Stages::highest > 1) find_slopes(t, x, p);
     }
     Real weight[System::n];
     error_weights(tolerances, y, weight);
@@ -146,6 +165,26 @@ class SettledOutput {
   static MANYFOLD_INLINE auto& unknown(auto& x, int b) {
     const int j = Block::variable(b);
     return x[Stages::Form::of_variable(j)][j];
+  }
+
+  /// The first derivatives of variables whose second ones are unknowns.
+  static MANYFOLD_INLINE void find_slopes(const Real& t, Values& x, const Real (&p)[System::constants_size]) {
+    using Number = Dual<Real, 1>;
+    typename Stages::template Derivatives<Number> seeded;
+    for (int l = 0; l < Stages::orders; ++l) {
+      for (int j = 0; j < System::n; ++j) seeded[l][j] = Number(x[l][j]);
+    }
+    static_for<System::n>([&](auto j) {
+      if constexpr (Stages::Form::of_variable(j) > 1) seeded[1][j].tangent[0] = Real(1.0);
+    });
+    Number F[System::n];
+    System::residual(Number(t), seeded[0], seeded[1], p, F);
+    static_for<System::n>([&](auto j) {
+      if constexpr (Stages::Form::of_variable(j) > 1) {
+        constexpr int i = slope_equation<System>(j);
+        x[1][j] -= F[i].value / F[i].tangent[0];
+      }
+    });
   }
 
   /// The matrix of the block at x, factorised; returns the lanes of `mask` where it is not singular.

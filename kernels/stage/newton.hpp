@@ -52,26 +52,28 @@ class NewtonIteration {
     const Mask finite = is_finite(size) | !iterating_;
     result_.finite = result_.finite & finite;
     Mask diverging = !finite;
+    Mask stuck(false);
     Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
     if (k > 1 && k < first_judged) {
       const Real theta = size / previous_;
       const Real ratio = select(theta < Real(1.0), theta / (Real(1.0) - theta), Real(largest_number));
-      factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
+      factor_ = select(iterating_, max(ratio, Real(least_contraction)), factor_);
     } else if (k > 1) {
       const Real theta = size / previous_;
       const Real ratio = theta / (Real(1.0) - theta);
-      factor_ = select(iterating_, max(ratio, Real(1e-10)), factor_);
+      factor_ = select(iterating_, max(ratio, Real(least_contraction)), factor_);
       result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
       const Real mean = k == first_judged ? theta : sqrt(theta * previous_theta_);
       result_.last_rate = select(iterating_, mean, result_.last_rate);
       previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));
+      stuck = patient_ & (size <= Real(negligible)) & (theta >= Real(0.99)) & (theta < Real(1.1));
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
       hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient_);
     }
-    const Mask done = iterating_ & !diverging & (factor_ * size <= tolerance);
+    const Mask done = iterating_ & (stuck | ((factor_ * size <= tolerance) & !diverging));
     result_.converged = result_.converged | done;
     iterating_ = iterating_ & !done & !diverging & !hopeless;
     previous_ = size;
@@ -84,9 +86,14 @@ class NewtonIteration {
   }
 
  private:
-  /// Equations that were linear over the last step need not be so over this one, where a diode may begin to conduct: no
-  /// contraction is taken for granted that lets a first correction of more than some times the tolerance pass as last.
-  static constexpr double least_contraction = 1e-2;
+  /// No better contraction is taken for granted. Equations that were linear over the last step need not be so over this
+  /// one, where a diode may begin to conduct. And a first correction that is large in the variables of linear
+  /// equations, which it puts right at once, makes the second look small beside it, while exponentials are still far
+  /// from their solution: stages of a transistor that turned off passed with errors of hundreds of tolerances.
+  static constexpr double least_contraction = 0.03;
+  /// Where an equation has a kink that no step crosses, corrections go to and fro between its branches, and however
+  /// short the step is they do not fall. After failed attempts those far below the tolerance do, on either branch.
+  static constexpr double negligible = 0.01;
   /// The correction whose ratio to the one before is the first that is judged.
   static constexpr int first_judged = index > 2 ? 3 : 2;
 

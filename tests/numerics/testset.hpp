@@ -1,0 +1,145 @@
+#pragma once
+// Problems of the Test Set for IVP Solvers that are not built in, and a circuit, each for what it showed.
+#include <manyfold/model.hpp>
+
+namespace manyfold::test {
+
+/// Car axis: index 3 with a mass matrix that is not the identity.
+struct CarAxis {
+  static constexpr const char* name = "car_axis";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Parameter parameters[] = {{.name = "omega", .value = 10.0}};
+  static constexpr Variable variables[] = {{.name = "xl"},
+                                           {.name = "yl", .initial = 0.5},
+                                           {.name = "xr", .initial = 1.0},
+                                           {.name = "yr", .initial = 0.5},
+                                           {.name = "vxl", .initial = -0.5, .index = 2},
+                                           {.name = "vyl", .index = 2},
+                                           {.name = "vxr", .initial = -0.5, .index = 2},
+                                           {.name = "vyr", .index = 2},
+                                           {.name = "lambda", .algebraic = true, .count = 2, .index = 3}};
+  static constexpr double inertia = 10.0 * 1e-2 * 1e-2 / 2.0;
+  static constexpr void mass_matrix(const auto&, auto& M) {
+    for (int i = 0; i < 8; ++i) M(i, i) = i < 4 ? 1.0 : inertia;
+  }
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto yb = 0.1 * sin(p[0] * t);
+    const auto xb = sqrt(1.0 - yb * yb);
+    for (int i = 0; i < 4; ++i) f[i] = y[4 + i];
+    const auto dx = y[0] - y[2], dy = y[1] - y[3];
+    const auto left = sqrt(y[0] * y[0] + y[1] * y[1]);
+    const auto ex = y[2] - xb, ey = y[3] - yb;
+    const auto right = sqrt(ex * ex + ey * ey);
+    f[4] = (0.5 - left) * y[0] / left + y[8] * xb + 2.0 * y[9] * dx;
+    f[5] = (0.5 - left) * y[1] / left + y[8] * yb + 2.0 * y[9] * dy - inertia;
+    f[6] = (0.5 - right) * (y[2] - xb) / right - 2.0 * y[9] * dx;
+    f[7] = (0.5 - right) * (y[3] - yb) / right - 2.0 * y[9] * dy - inertia;
+    f[8] = xb * y[0] + yb * y[1];
+    f[9] = dx * dx + dy * dy - 1.0;
+  }
+};
+
+/// Fekete points on the sphere in the stabilised form of index 2, three in place of twenty.
+struct Fekete {
+  static constexpr const char* name = "fekete";
+  static constexpr int n = 3;
+  static constexpr double t_span[] = {0.0, 1000.0};
+  static constexpr Parameter parameters[] = {{.name = "friction", .value = 0.5}};
+  static constexpr Variable variables[] = {{.name = "p", .count = 3 * n},
+                                           {.name = "q", .count = 3 * n},
+                                           {.name = "lambda", .algebraic = true, .count = n, .index = 2},
+                                           {.name = "mu", .algebraic = true, .count = n, .index = 2}};
+  static constexpr void initial(const auto&, auto& y) {
+    for (int i = 0; i < 8 * n; ++i) y[i] = 0.0;
+    for (int i = 0; i < n; ++i) {
+      constexpr double pi = 3.141592653589793238462643383;
+      const double longitude = i == 0 ? 2 * pi / 3 + pi / 13 : 2 * pi * (i - 2) / 7 + pi / 29;
+      const double latitude = 3 * pi / 8;
+      y[3 * i] = cos(longitude) * cos(latitude);
+      y[3 * i + 1] = sin(longitude) * cos(latitude);
+      y[3 * i + 2] = sin(latitude);
+    }
+  }
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    using Number = NumberOf<decltype(f)>;
+    for (int i = 0; i < n; ++i) {
+      for (int k = 0; k < 3; ++k) {
+        f[3 * i + k] = y[3 * (n + i) + k] + 2.0 * y[3 * i + k] * y[7 * n + i];
+        f[3 * (n + i) + k] = -p[0] * y[3 * (n + i) + k] + 2.0 * y[3 * i + k] * y[6 * n + i];
+      }
+      for (int j = 0; j < n; ++j) {
+        if (i == j) continue;
+        Number distance = 0.0;
+        for (int k = 0; k < 3; ++k) {
+          const auto between = y[3 * i + k] - y[3 * j + k];
+          distance = distance + between * between;
+        }
+        for (int k = 0; k < 3; ++k) {
+          f[3 * (n + i) + k] = f[3 * (n + i) + k] + (y[3 * i + k] - y[3 * j + k]) / distance;
+        }
+      }
+      Number position = -1.0;
+      Number velocity = 0.0;
+      for (int k = 0; k < 3; ++k) {
+        position = position + y[3 * i + k] * y[3 * i + k];
+        velocity = velocity + 2.0 * y[3 * i + k] * y[3 * (n + i) + k];
+      }
+      f[6 * n + i] = position;
+      f[7 * n + i] = velocity;
+    }
+  }
+};
+
+/// Pleiades: seven bodies in a plane that pass close to each other.
+struct Pleiades {
+  static constexpr const char* name = "pleiades";
+  static constexpr int n = 7;
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Parameter parameters[] = {{.name = "gravity", .value = 1.0}};
+  static constexpr Variable variables[] = {
+      {.name = "x", .count = n}, {.name = "y", .count = n}, {.name = "u", .count = n}, {.name = "v", .count = n}};
+  static constexpr void initial(const auto&, auto& y) {
+    constexpr double start[4 * n] = {3, 3, -1, -3, 2, -2,   2,    3, -3, 2, 0,     0, -4, 4,
+                                     0, 0, 0,  0,  0, 1.75, -1.5, 0, 0,  0, -1.25, 1, 0,  0};
+    for (int i = 0; i < 4 * n; ++i) y[i] = start[i];
+  }
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    for (int i = 0; i < 2 * n; ++i) f[i] = y[2 * n + i];
+    for (int i = 0; i < n; ++i) {
+      f[2 * n + i] = 0.0;
+      f[3 * n + i] = 0.0;
+      for (int j = 0; j < n; ++j) {
+        if (i == j) continue;
+        const auto dx = y[j] - y[i], dy = y[n + j] - y[n + i];
+        const auto square_of_distance = dx * dx + dy * dy;
+        const auto pull = p[0] * (j + 1.0) / (square_of_distance * sqrt(square_of_distance));
+        f[2 * n + i] = f[2 * n + i] + pull * dx;
+        f[3 * n + i] = f[3 * n + i] + pull * dy;
+      }
+    }
+  }
+};
+
+/// A rectifier whose voltage a Zener diode and a transistor regulate. The load draws a current with a sine in it.
+struct Regulator {
+  static constexpr const char* name = "regulator";
+  static constexpr double t_span[] = {0.0, 0.1};
+  static constexpr Parameter parameters[] = {{.name = "amplitude", .value = 15.0}};
+  static constexpr Variable variables[] = {{.name = "uC", .unit = "V"},
+                                           {.name = "uO", .unit = "V"},
+                                           {.name = "uD", .unit = "V", .algebraic = true},
+                                           {.name = "uZ", .unit = "V", .algebraic = true},
+                                           {.name = "iB", .unit = "A", .algebraic = true}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto source = p[0] * sin(314.15926535897932 * t);
+    const auto diode = 1e-9 * (exp(y[2] / 0.045) - 1.0);
+    const auto zener = 1e-12 * exp((y[3] - 5.6) / 0.025 + 20.0) - 1e-12 * exp(-y[3] / 0.026);
+    f[0] = (diode - (y[0] - y[3]) / 470.0 - 50.0 * y[4]) / 4.7e-4;
+    f[1] = (51.0 * y[4] - y[1] / (100.0 + 50.0 * sin(800.0 * t))) / 1e-6;
+    f[2] = source - 0.5 * diode - y[2] - y[0];
+    f[3] = (y[0] - y[3]) / 470.0 - zener - y[4];
+    f[4] = y[4] - 1e-14 / 50.0 * (exp((y[3] - y[1]) / 0.026) - 1.0);
+  }
+};
+
+}  // namespace manyfold::test

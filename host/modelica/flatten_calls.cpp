@@ -38,6 +38,7 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
   Value result;
   if (const Class* own = find_class(name)) {
     if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
+    if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
     if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
   }
   if (name.starts_with("Modelica.Math.")) name = name.substr(14);
@@ -79,7 +80,9 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
     need(1);
     return map([&](Node a) { return graph_.call(static_cast<Function>(k), a); });
   }
-  const auto whole = [&](Node a) { return graph_.call(Function::floor, a); };
+  const auto whole = [&](Node a) {
+    return graph_.call(Function::floor, a, no_node, scope.silent || scope.in_function);
+  };
   const auto truncated = [&](Node a) {
     return graph_.choice(graph_.relation(Op::less, a, graph_.number(0.0), true), graph_.negate(whole(graph_.negate(a))),
                          whole(a));

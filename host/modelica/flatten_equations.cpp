@@ -22,6 +22,7 @@ std::string Flattener::text_of(Place begin, Place end) const {
 
 FlatModel Flattener::flatten(const Class& file) {
   guarded([&] {
+    collect_literals();
     collect(file);
     if (main_ == nullptr) fail(0, "the file has no model: expected model NAME ... end NAME;");
     if (main_->external) fail(main_->place, "the model is external");

@@ -23,6 +23,7 @@ std::size_t count_of(const std::vector<int>& dims) {
 
 std::string shape_text(const Value& value) {
   if (value.is_record()) return "a record";
+  if (value.table != nullptr) return "a table";
   if (value.is_text) return "a string";
   if (value.dims.empty()) return "a number";
   return fmt::format("an array [{}]", fmt::join(value.dims, ", "));
@@ -206,8 +207,11 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     for (std::size_t i = 0; all_known && i < part.subscripts.size(); ++i) {
       const Kind kind = part.subscripts[i]->kind;
       all_known = kind != Kind::colon && kind != Kind::last && kind != Kind::range;
-      if (all_known)
-        subscripts += fmt::format("{}{}", i > 0 ? "," : "", integer(*part.subscripts[i], scope, "a subscript"));
+      if (!all_known) continue;
+      const Value index = evaluate(*part.subscripts[i], scope);
+      const double number = index.is_scalar() ? numeric(index.items[0]) : std::nan("");
+      all_known = std::isfinite(number);
+      subscripts += fmt::format("{}{}", i > 0 ? "," : "", number);
     }
     if (all_known) {
       name += fmt::format("[{}]", subscripts);
@@ -217,7 +221,9 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
       name = element;
       continue;
     }
-    Value value = subscripted(value_of_name(name, expression.place), part.subscripts, scope, expression.place);
+    Value whole;
+    if (known || !assembled(name, scope, expression.place, whole)) whole = value_of_name(name, expression.place);
+    Value value = subscripted(whole, part.subscripts, scope, expression.place);
     for (++k; k < expression.parts.size(); ++k) {
       value = member(value, expression.parts[k].name, expression.place);
       if (!expression.parts[k].subscripts.empty()) {
@@ -227,12 +233,8 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return value;
   }
   if (known_name(name)) return value_of_name(name, expression.place);
-  // An array whose elements are declared one by one.
-  std::vector<Value> elements;
-  for (int k = 1; known_name(fmt::format("{}[{}]", name, k)); ++k) {
-    elements.push_back(value_of_name(fmt::format("{}[{}]", name, k), expression.place));
-  }
-  if (!elements.empty()) return array_of(std::move(elements), expression.place);
+  Value parts;
+  if (assembled(name, scope, expression.place, parts)) return parts;
   // A member of a record whose value has no declaration of its own.
   const std::size_t dot = name.rfind('.');
   if (dot != std::string::npos && known_name(name.substr(0, dot)) && expression.parts.size() > 1) {

@@ -37,6 +37,7 @@ enum class Op : std::uint8_t {
   edge,     ///< does condition `index` become true at this event?
   sample,   ///< is this the event of clock `index`?
   initial,  ///< at the start alone
+  whole_step,  ///< has the event of whole part `index` just been counted?
 };
 
 enum class Function : std::uint8_t {
@@ -65,7 +66,7 @@ inline constexpr const char* function_names[] = {"sqrt", "exp",  "log",   "log10
 
 struct NodeData {
   Op op = Op::number;
-  bool silent = false;  ///< of a relation: within noEvent
+  bool silent = false;  ///< of a relation or a floor: within noEvent
   std::int32_t index = 0;
   std::int32_t order = 0;
   Node operand[3] = {no_node, no_node, no_node};
@@ -92,7 +93,7 @@ class Graph {
   Node multiply(Node a, Node b);
   Node divide(Node a, Node b);
   Node power(Node a, Node b);
-  Node call(Function function, Node a, Node b = no_node);
+  Node call(Function function, Node a, Node b = no_node, bool silent = false);
   Node choice(Node condition, Node a, Node b);
   /// less, less_equal, equal.
   Node relation(Op op, Node a, Node b, bool silent = false);

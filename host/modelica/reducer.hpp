@@ -27,9 +27,13 @@ class Reducer {
   void fold_parameters();
   Node folded_parameter(int variable);
   void gather_equations();
+  bool momentary(Node root);
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);
+  Node mode_of(const NodeData& relation);
+  Node whole_part(Node argument);
+  Node between_events(Node root);
   bool varies(Node root);
   void find_original_structure();
   void remove_aliases();

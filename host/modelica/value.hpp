@@ -1,5 +1,6 @@
 #pragma once
 // What an expression is while a model is flattened: a number, an array of numbers, a text or a record.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 namespace manyfold::modelica {
 
 struct Member;
+struct Table;
 
 struct Value {
   std::vector<int> dims;    ///< of an array; empty: a scalar
@@ -17,6 +19,7 @@ struct Value {
   std::string text;
   std::vector<Member> fields;   ///< of a record
   std::vector<Value> elements;  ///< of an array of records; one dimension
+  std::shared_ptr<const Table> table;
 
   static Value scalar(Node node);
   static Value vector(std::vector<Node> nodes);

@@ -285,9 +285,12 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
     const std::string& name = attribute->name;
     if (!attribute->value) continue;
     if (name == "unit" || name == "quantity" || name == "displayUnit") {
-      const std::string text = text_argument(*attribute->value);
-      for (int at = 0; at < count && name == "unit"; ++at) {
-        model_.variables[static_cast<std::size_t>(instance.first + at)].unit = text;
+      const Value text = evaluate(*attribute->value, {});
+      if (!text.is_text && count > 0) {
+        fail(attribute->place, fmt::format("expected a string, found {}", shape_text(text)));
+      }
+      for (int at = 0; at < count && name == "unit" && !text.computed; ++at) {
+        model_.variables[static_cast<std::size_t>(instance.first + at)].unit = text.text;
       }
       continue;
     }

@@ -114,6 +114,7 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
   const Value right = evaluate(*expression.operands[1], scope);
   const std::string& word = expression.words[0];
   if (left.is_text && right.is_text) {
+    if (left.computed || right.computed) fail(expression.place, "strings that compute are not supported");
     return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
   }
   return elementwise(left, right, expression.place, [&](Node a, Node b) {
@@ -309,6 +310,11 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
 
 Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope,
                              Place place) {
+  if (value.is_text && !value.dims.empty()) {
+    Value element = value;
+    element.dims.clear();
+    return element;
+  }
   if (subscripts.size() > value.dims.size()) {
     fail(place, fmt::format("{} subscripts for {}", subscripts.size(), shape_text(value)));
   }
@@ -419,6 +425,7 @@ Value Flattener::chain(const Expression& expression, const Scope& scope) {
     const Place place = expression.operands[k + 1]->place;
     if (result.is_text && next.is_text && word == "+") {
       result.text += next.text;
+      result.computed = result.computed || next.computed;
     } else if (word == "*") {
       result = product(result, next, place);
     } else {
@@ -442,6 +449,14 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
   if (elements[0].is_record()) {
     result.elements = std::move(elements);
     return result;
+  }
+  if (std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.is_text; })) {
+    const bool same = std::all_of(elements.begin(), elements.end(), [&](const Value& element) {
+      return !element.computed && element.text == elements[0].text;
+    });
+    elements[0].computed = !same;
+    elements[0].dims = result.dims;
+    return elements[0];
   }
   for (const Value& element : elements) {
     if (element.dims != elements[0].dims || element.is_text || element.is_record()) {
@@ -543,7 +558,8 @@ Value Flattener::comprehension(const Expression& expression, const Scope& scope)
 }
 
 Value Flattener::merge(Node condition, const Value& a, const Value& b, Place place) {
-  if (a.is_text || b.is_text) fail(place, "strings that compute are not supported");
+  if (a.is_text && b.is_text && !a.computed && !b.computed && a.text == b.text) return a;
+  if (a.is_text || b.is_text) return Value::computed_text();
   if (a.dims != b.dims || a.items.size() != b.items.size() || a.fields.size() != b.fields.size()) {
     fail(place, fmt::format("the branches differ: {} and {}", shape_text(a), shape_text(b)));
   }

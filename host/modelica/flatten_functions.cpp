@@ -39,6 +39,7 @@ Value Flattener::construct(const Class& record, const Expression& expression, co
 /// Of a local of a function without value: zeros of its shape.
 Value Flattener::default_of(const Declaration& declaration, const Scope& scope) {
   if (declaration.binding) return evaluate(*declaration.binding, scope);
+  if (declaration.type == "String") return Value::computed_text();
   if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
     if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
     Value result;

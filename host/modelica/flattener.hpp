@@ -39,7 +39,9 @@ struct Scope {
 
 class Flattener {
  public:
-  Flattener(const std::string& text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {}
+  /// `silent_kinks`: relations within smooth make no events, whatever its order.
+  Flattener(const std::string& text, Diagnostics& diagnostics, bool silent_kinks)
+      : text_(text), diagnostics_(diagnostics), silent_kinks_(silent_kinks) {}
 
   /// The model that stands last in `file`.
   FlatModel flatten(const Class& file);
@@ -191,6 +193,7 @@ class Flattener {
 
   const std::string& text_;
   Diagnostics& diagnostics_;
+  bool silent_kinks_;
   FlatModel model_;
   Graph& graph_ = model_.graph;
   const Class* main_ = nullptr;

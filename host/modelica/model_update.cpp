@@ -94,6 +94,9 @@ void ModelCode::conditions_before(Body& body) {
     outputs.push_back(relation.right);
   }
   outputs.insert(outputs.end(), conditions.begin(), conditions.end());
+  for (const Node node : graph_.below(std::span<const Node>(conditions))) {
+    if (graph_[node].op == Op::pre) outputs.push_back(graph_.variable(graph_[node].index));
+  }
   Body before = body.inner(2);
   program(before, outputs, "d");
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
@@ -172,9 +175,12 @@ void ModelCode::relations_now(Body& pass, bool initial) {
     bool rises = true;
     Node value = graph_.relation(relation.op, relation.left, relation.right, true);
     const bool scheduled = scheduled_at(relation, time, rises);
-    // At its time a scheduled relation has changed, be it strict or not.
     if (initial && !scheduled) value = at_start_of(relation);
+    // At its time a scheduled relation has changed, be it strict or not, for actions of other events at that time too:
+    // what differs by rounding is one time.
     if (scheduled) {
+      const Node size = graph_.add(graph_.call(Function::abs, graph_.time()), graph_.call(Function::abs, time));
+      time = graph_.subtract(time, graph_.multiply(graph_.number(1e-14), size));
       value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
                     : graph_.relation(Op::less, graph_.time(), time, true);
     }

@@ -348,6 +348,7 @@ void Reducer::refuse_switches_of_iterated_loops() {
     }
     for (const Step& step : block.steps) relations_of[step.quantity] = relations_in(step.value);
     if (block.torn.empty() || switches.empty()) continue;
+    model_.loops_are_switched = true;
     std::string names;
     for (const Node torn : block.torn) names += (names.empty() ? "" : ", ") + quantity_name(torn);
     diagnostics_.error(

@@ -170,6 +170,36 @@ bool Reducer::momentary(Node root) {
   });
 }
 
+/// Those that give what changes at events alone: first x = expression, then x = y, at last expression = x.
+std::set<int> Reducer::take_discrete_equations() {
+  FlatModel& flat = model_.flat;
+  std::set<int> defined;
+  for (const FlatEquation& equation : flat.discrete_equations) defined.insert(graph_[equation.left].index);
+  const auto open = [&](Node side) {
+    const NodeData data = graph_[side];
+    return data.op == Op::variable && data.order == 0 && discrete_.contains(data.index) && !defined.contains(data.index);
+  };
+  for (int round = 0; round < 3; ++round) {
+    std::vector<FlatEquation> kept;
+    for (const FlatEquation& equation : flat.equations) {
+      const bool both = graph_[equation.left].op == Op::variable && graph_[equation.right].op == Op::variable;
+      const bool by_left = open(equation.left) && (round > 0 || !both);
+      const bool by_right = !by_left && open(equation.right) && (round > 1 || (round == 1 && both));
+      if (by_left) {
+        flat.discrete_equations.push_back(equation);
+      } else if (by_right) {
+        flat.discrete_equations.push_back({equation.right, equation.left, equation.place, equation.text});
+      } else {
+        kept.push_back(equation);
+        continue;
+      }
+      defined.insert(graph_[flat.discrete_equations.back().left].index);
+    }
+    flat.equations = std::move(kept);
+  }
+  return defined;
+}
+
 /// Variables that when clauses set, and others than real ones whose value before an event is used or that are true at an
 /// event alone, are known between events. Their equations hold at events.
 void Reducer::classify_discrete() {
@@ -193,23 +223,7 @@ void Reducer::classify_discrete() {
       if (held && momentary(other)) discrete_.insert(data.index);
     }
   }
-  std::vector<FlatEquation> kept;
-  for (const FlatEquation& equation : flat.equations) {
-    const auto defines = [&](Node side) {
-      const NodeData data = graph_[side];
-      return data.op == Op::variable && data.order == 0 && discrete_.contains(data.index);
-    };
-    if (defines(equation.left)) {
-      flat.discrete_equations.push_back(equation);
-    } else if (defines(equation.right)) {
-      flat.discrete_equations.push_back({equation.right, equation.left, equation.place, equation.text});
-    } else {
-      kept.push_back(equation);
-    }
-  }
-  flat.equations = std::move(kept);
-  std::set<int> defined;
-  for (const FlatEquation& equation : flat.discrete_equations) defined.insert(graph_[equation.left].index);
+  const std::set<int> defined = take_discrete_equations();
   for (const int index : discrete_) {
     model_.discrete.push_back(index);
     if (!defined.contains(index)) {

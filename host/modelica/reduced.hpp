@@ -52,6 +52,8 @@ struct ReducedModel {
   std::vector<Relation> relations;
   std::vector<WholePart> whole_parts;
 
+  bool loops_are_switched = false;  ///< refused for switches of loops that are iterated
+
   // What became of the variables.
   std::vector<int> root;   ///< the variable that stands for it
   std::vector<int> sign;   ///< 1 or -1

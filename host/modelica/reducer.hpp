@@ -28,6 +28,7 @@ class Reducer {
   Node folded_parameter(int variable);
   void gather_equations();
   bool momentary(Node root);
+  std::set<int> take_discrete_equations();
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);

@@ -16,12 +16,14 @@ struct Value {
   std::vector<int> dims;    ///< of an array; empty: a scalar
   std::vector<Node> items;  ///< in the order of rows
   bool is_text = false;
+  bool computed = false;  ///< a text, or an array of texts, that nobody needs to know: of messages
   std::string text;
   std::vector<Member> fields;   ///< of a record
   std::vector<Value> elements;  ///< of an array of records; one dimension
   std::shared_ptr<const Table> table;
 
   static Value scalar(Node node);
+  static Value computed_text();
   static Value vector(std::vector<Node> nodes);
   bool is_scalar() const;
   bool is_record() const;
@@ -36,6 +38,11 @@ struct Member {
 inline Value Value::scalar(Node node) {
   Value value;
   value.items = {node};
+  return value;
+}
+inline Value Value::computed_text() {
+  Value value;
+  value.is_text = value.computed = true;
   return value;
 }
 inline Value Value::vector(std::vector<Node> nodes) {

@@ -13,22 +13,40 @@
 
 namespace manyfold::modelica {
 
+namespace {
+
+/// With the errors in `diagnostics`.
+ReducedModel reduced_model(const Class& syntax, const std::string& text, bool silent_kinks, Diagnostics& diagnostics) {
+  FlatModel flat = Flattener(text, diagnostics, silent_kinks).flatten(syntax);
+  if (diagnostics.failed()) return {};
+  return Reducer(std::move(flat), diagnostics).reduce();
+}
+
+}  // namespace
+
 CompiledModel compile_model(const std::string& text, const std::string& file) {
-  Diagnostics diagnostics(file, text);
+  Diagnostics of_syntax(file, text);
+  const auto syntax = parse(text, of_syntax);
+  if (of_syntax.failed()) throw UsageError(of_syntax.errors());
+  auto diagnostics = std::make_unique<Diagnostics>(file, text);
+  ReducedModel reduced = reduced_model(*syntax, text, false, *diagnostics);
+  if (reduced.loops_are_switched) {
+    auto again = std::make_unique<Diagnostics>(file, text);
+    ReducedModel smooth = reduced_model(*syntax, text, true, *again);
+    if (!again->failed()) {
+      diagnostics = std::move(again);
+      reduced = std::move(smooth);
+    }
+  }
   const auto expect_none = [&] {
-    if (diagnostics.failed()) throw UsageError(diagnostics.errors());
+    if (diagnostics->failed()) throw UsageError(diagnostics->errors());
   };
-  const auto syntax = parse(text, diagnostics);
-  expect_none();
-  FlatModel flat = Flattener(text, diagnostics).flatten(*syntax);
-  expect_none();
-  ReducedModel reduced = Reducer(std::move(flat), diagnostics).reduce();
   expect_none();
   CompiledModel result;
   result.header = ModelCode(reduced, std::filesystem::path(file).filename().string()).text();
   expect_none();
   result.name = reduced.flat.name;
-  result.warnings = diagnostics.warnings();
+  result.warnings = diagnostics->warnings();
   result.notes = reduced.notes;
   result.variables = reduced.original_variables;
   result.equations = reduced.original_equations;

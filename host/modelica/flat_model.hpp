@@ -28,6 +28,7 @@ struct FlatVariable {
   bool fixed_given = false;
   bool input = false;
   bool evaluated = false;  ///< a parameter whose value shapes the equations
+  bool made = false;       ///< by the compiler: it stands not in the file
   StateSelect select = StateSelect::normal;
   Node binding = no_node;
 

@@ -28,8 +28,7 @@ const std::map<std::string, const char*> refused = {
     {"interval", "clocked models are not supported"},
     {"inStream", "'inStream' stands in no flat model: export the model as Base Modelica"},
     {"actualStream", "'actualStream' stands in no flat model: export the model as Base Modelica"},
-    {"cardinality", "'cardinality' stands in no flat model: export the model as Base Modelica"},
-    {"String", "strings that compute are not supported"}};
+    {"cardinality", "'cardinality' stands in no flat model: export the model as Base Modelica"}};
 
 }  // namespace
 
@@ -38,6 +37,7 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
   Value result;
   if (const Class* own = find_class(name)) {
     if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
+    if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
     if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
   }
   if (name.starts_with("Modelica.Math.")) name = name.substr(14);
@@ -46,6 +46,7 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
         call_event(name, expression, scope, result)) {
       return result;
     }
+    if (name == "String") return Value::computed_text();
     if (const auto found = refused.find(name); found != refused.end()) fail(expression.place, found->second);
   }
   std::vector<std::string> names(unary.begin(), unary.end());
@@ -79,7 +80,9 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
     need(1);
     return map([&](Node a) { return graph_.call(static_cast<Function>(k), a); });
   }
-  const auto whole = [&](Node a) { return graph_.call(Function::floor, a); };
+  const auto whole = [&](Node a) {
+    return graph_.call(Function::floor, a, no_node, scope.silent || scope.in_function);
+  };
   const auto truncated = [&](Node a) {
     return graph_.choice(graph_.relation(Op::less, a, graph_.number(0.0), true), graph_.negate(whole(graph_.negate(a))),
                          whole(a));
@@ -170,6 +173,12 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
       const int size = integer(*operands[k], scope, "a dimension");
       if (size < 0 || (count *= static_cast<std::size_t>(size)) > 1'000'000) fail(operands[k]->place, "out of range");
       result.dims.push_back(size);
+    }
+    if (content.is_text) {
+      result.is_text = true;
+      result.computed = content.computed;
+      result.text = content.text;
+      return true;
     }
     for (std::size_t k = 0; k < count; ++k) {
       result.items.insert(result.items.end(), content.items.begin(), content.items.end());
@@ -279,6 +288,7 @@ bool Flattener::call_matrix(const std::string& name, const Expression& expressio
 std::string Flattener::text_argument(const Expression& expression) {
   const Value value = evaluate(expression, {});
   if (!value.is_text) fail(expression.place, fmt::format("expected a string, found {}", shape_text(value)));
+  if (value.computed) fail(expression.place, "strings that compute are not supported");
   return value.text;
 }
 
@@ -312,7 +322,9 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     Scope inner;
     inner.outer = &scope;
     inner.in_function = scope.in_function;
-    inner.silent = scope.silent || name == "noEvent";
+    // What is smooth once needs no events; what has kinks does without them where a loop that is iterated needs it.
+    const bool smooth = name == "smooth" && (silent_kinks_ || numeric(this->scalar(*operands[0], scope)) >= 1.0);
+    inner.silent = scope.silent || name == "noEvent" || smooth;
     result = evaluate(*operands[name == "noEvent" ? 0 : 1], inner);
   } else if (name == "homotopy") {
     const Expression* actual = operands.empty() ? nullptr : operands[0].get();

@@ -13,12 +13,10 @@ namespace {
 /// Larger models are not for one thread of a GPU, and a slip of the pen in a dimension should end soon.
 constexpr std::size_t most_variables = 200'000;
 
-StateSelect state_select(const std::string& name) {
-  if (name == "never") return StateSelect::never;
-  if (name == "avoid") return StateSelect::avoid;
-  if (name == "prefer") return StateSelect::prefer;
-  if (name == "always") return StateSelect::always;
-  return StateSelect::normal;
+/// The number of the literal, counted from 1.
+StateSelect state_select(double number) {
+  if (!(number >= 1.0 && number <= 5.0)) return StateSelect::normal;
+  return static_cast<StateSelect>(static_cast<int>(number) - 1);
 }
 
 /// [1,2] of the element number `at`, counted from 0.
@@ -47,6 +45,17 @@ void Flattener::fail(Place place, const std::string& message) {
 const Class* Flattener::find_class(const std::string& name) const {
   const auto found = classes_.find(name);
   return found == classes_.end() ? nullptr : found->second;
+}
+
+/// What the language itself enumerates.
+void Flattener::collect_literals() {
+  const std::pair<const char*, std::vector<const char*>> enumerations[] = {
+      {"StateSelect", {"never", "avoid", "default", "prefer", "always"}}, {"AssertionLevel", {"warning", "error"}}};
+  for (const auto& [name, literals] : enumerations) {
+    for (std::size_t k = 0; k < literals.size(); ++k) {
+      literals_[fmt::format("{}.{}", name, literals[k])] = static_cast<double>(k + 1);
+    }
+  }
 }
 
 void Flattener::collect(const Class& file) {
@@ -112,7 +121,7 @@ bool Flattener::resolve_type(const std::string& name, Type& type, std::vector<co
     fail(place, fmt::format("unknown type '{}'{}", name, did_you_mean(name, names)));
   }
   if (named->kind == Class::Kind::external_object) {
-    fail(place, fmt::format("'{}' is an external object: external functions are not supported", name));
+    fail(place, fmt::format("'{}' is an external object: none stands in records or types", name));
   }
   if (named->kind == Class::Kind::record) {
     record = named;
@@ -165,6 +174,12 @@ void Flattener::declare(const Declaration& declaration, const std::string& prefi
   std::vector<const Modifier*> attributes;
   std::vector<int> of_type;
   const Class* record = nullptr;
+  if (const Class* own = find_class(declaration.type); own != nullptr && own->kind == Class::Kind::external_object) {
+    if (!declaration.binding)
+      fail(declaration.place, fmt::format("'{}' is an object that nothing makes", declaration.name));
+    objects_[prefix + declaration.name] = declaration.binding.get();
+    return;
+  }
   resolve_type(declaration.type, type, attributes, of_type, record, declaration.place);
   std::vector<int> dims = dimensions(declaration.dimensions, declaration.binding.get());
   dims.insert(dims.end(), of_type.begin(), of_type.end());
@@ -271,17 +286,20 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
     const std::string& name = attribute->name;
     if (!attribute->value) continue;
     if (name == "unit" || name == "quantity" || name == "displayUnit") {
-      const std::string text = text_argument(*attribute->value);
-      for (int at = 0; at < count && name == "unit"; ++at) {
-        model_.variables[static_cast<std::size_t>(instance.first + at)].unit = text;
+      const Value text = evaluate(*attribute->value, {});
+      if (!text.is_text && count > 0) {
+        fail(attribute->place, fmt::format("expected a string, found {}", shape_text(text)));
+      }
+      for (int at = 0; at < count && name == "unit" && !text.computed; ++at) {
+        model_.variables[static_cast<std::size_t>(instance.first + at)].unit = text.text;
       }
       continue;
     }
     if (name == "stateSelect") {
-      const Expression& value = *attribute->value;
-      const std::string choice = value.kind == Kind::reference ? value.parts.back().name : "";
-      for (int at = 0; at < count; ++at) {
-        model_.variables[static_cast<std::size_t>(instance.first + at)].select = state_select(choice);
+      const Value value = evaluate(*attribute->value, {});
+      for (int at = 0; at < count && !value.items.empty(); ++at) {
+        const Node choice = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
+        model_.variables[static_cast<std::size_t>(instance.first + at)].select = state_select(numeric(choice));
       }
       continue;
     }
@@ -358,12 +376,17 @@ bool Flattener::known_name(const std::string& name) {
     declare(*found->second, "", {});
   }
   return scalar_by_name_.contains(name) || instance_by_name_.contains(name) || records_.contains(name) ||
-         record_arrays_.contains(name);
+         record_arrays_.contains(name) || objects_.contains(name);
 }
 
 /// The variables of this name; arrays and records as a whole.
 Value Flattener::value_of_name(const std::string& name, Place place) {
   Value value;
+  if (const auto found = objects_.find(name); found != objects_.end()) {
+    const auto [entry, added] = made_objects_.try_emplace(name);
+    if (added) entry->second = evaluate(*found->second, {});
+    return entry->second;
+  }
   if (const auto found = instance_by_name_.find(name); found != instance_by_name_.end()) {
     const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
     value.dims = instance.dims;

@@ -22,6 +22,7 @@ std::string Flattener::text_of(Place begin, Place end) const {
 
 FlatModel Flattener::flatten(const Class& file) {
   guarded([&] {
+    collect_literals();
     collect(file);
     if (main_ == nullptr) fail(0, "the file has no model: expected model NAME ... end NAME;");
     if (main_->external) fail(main_->place, "the model is external");
@@ -258,7 +259,14 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
 /// assert, terminate and reinit. False for other calls.
 bool Flattener::call_statement(const Expression& call, const Scope& scope, Node guard) {
   const std::string& name = call.parts[0].name;
-  if (call.kind != Kind::call || call.parts[0].quoted) return false;
+  if (call.kind != Kind::call) return false;
+  if (const Class* function = find_class(dotted(call.parts)); function != nullptr) {
+    // It can do no more than check what it is given.
+    if (function->external)
+      fail(call.place, fmt::format("'{}' is an external function: not supported", function->name));
+    return function->kind == Class::Kind::function;
+  }
+  if (call.parts[0].quoted) return false;
   if (name == "assert") {
     if (call.operands.empty()) fail(call.place, "assert takes a condition and a message");
     const auto is_warning = [](const Expression& level) {

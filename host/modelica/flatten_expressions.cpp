@@ -23,6 +23,7 @@ std::size_t count_of(const std::vector<int>& dims) {
 
 std::string shape_text(const Value& value) {
   if (value.is_record()) return "a record";
+  if (value.table != nullptr) return "a table";
   if (value.is_text) return "a string";
   if (value.dims.empty()) return "a number";
   return fmt::format("an array [{}]", fmt::join(value.dims, ", "));
@@ -113,6 +114,7 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
   const Value right = evaluate(*expression.operands[1], scope);
   const std::string& word = expression.words[0];
   if (left.is_text && right.is_text) {
+    if (left.computed || right.computed) fail(expression.place, "strings that compute are not supported");
     return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
   }
   return elementwise(left, right, expression.place, [&](Node a, Node b) {
@@ -206,8 +208,11 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     for (std::size_t i = 0; all_known && i < part.subscripts.size(); ++i) {
       const Kind kind = part.subscripts[i]->kind;
       all_known = kind != Kind::colon && kind != Kind::last && kind != Kind::range;
-      if (all_known)
-        subscripts += fmt::format("{}{}", i > 0 ? "," : "", integer(*part.subscripts[i], scope, "a subscript"));
+      if (!all_known) continue;
+      const Value index = evaluate(*part.subscripts[i], scope);
+      const double number = index.is_scalar() ? numeric(index.items[0]) : std::nan("");
+      all_known = std::isfinite(number);
+      subscripts += fmt::format("{}{}", i > 0 ? "," : "", number);
     }
     if (all_known) {
       name += fmt::format("[{}]", subscripts);
@@ -217,7 +222,9 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
       name = element;
       continue;
     }
-    Value value = subscripted(value_of_name(name, expression.place), part.subscripts, scope, expression.place);
+    Value whole;
+    if (known || !assembled(name, scope, expression.place, whole)) whole = value_of_name(name, expression.place);
+    Value value = subscripted(whole, part.subscripts, scope, expression.place);
     for (++k; k < expression.parts.size(); ++k) {
       value = member(value, expression.parts[k].name, expression.place);
       if (!expression.parts[k].subscripts.empty()) {
@@ -227,12 +234,8 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return value;
   }
   if (known_name(name)) return value_of_name(name, expression.place);
-  // An array whose elements are declared one by one.
-  std::vector<Value> elements;
-  for (int k = 1; known_name(fmt::format("{}[{}]", name, k)); ++k) {
-    elements.push_back(value_of_name(fmt::format("{}[{}]", name, k), expression.place));
-  }
-  if (!elements.empty()) return array_of(std::move(elements), expression.place);
+  Value parts;
+  if (assembled(name, scope, expression.place, parts)) return parts;
   // A member of a record whose value has no declaration of its own.
   const std::size_t dot = name.rfind('.');
   if (dot != std::string::npos && known_name(name.substr(0, dot)) && expression.parts.size() > 1) {
@@ -307,6 +310,11 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
 
 Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope,
                              Place place) {
+  if (value.is_text && !value.dims.empty()) {
+    Value element = value;
+    element.dims.clear();
+    return element;
+  }
   if (subscripts.size() > value.dims.size()) {
     fail(place, fmt::format("{} subscripts for {}", subscripts.size(), shape_text(value)));
   }
@@ -417,6 +425,7 @@ Value Flattener::chain(const Expression& expression, const Scope& scope) {
     const Place place = expression.operands[k + 1]->place;
     if (result.is_text && next.is_text && word == "+") {
       result.text += next.text;
+      result.computed = result.computed || next.computed;
     } else if (word == "*") {
       result = product(result, next, place);
     } else {
@@ -440,6 +449,14 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
   if (elements[0].is_record()) {
     result.elements = std::move(elements);
     return result;
+  }
+  if (std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.is_text; })) {
+    const bool same = std::all_of(elements.begin(), elements.end(), [&](const Value& element) {
+      return !element.computed && element.text == elements[0].text;
+    });
+    elements[0].computed = !same;
+    elements[0].dims = result.dims;
+    return elements[0];
   }
   for (const Value& element : elements) {
     if (element.dims != elements[0].dims || element.is_text || element.is_record()) {
@@ -541,7 +558,8 @@ Value Flattener::comprehension(const Expression& expression, const Scope& scope)
 }
 
 Value Flattener::merge(Node condition, const Value& a, const Value& b, Place place) {
-  if (a.is_text || b.is_text) fail(place, "strings that compute are not supported");
+  if (a.is_text && b.is_text && !a.computed && !b.computed && a.text == b.text) return a;
+  if (a.is_text || b.is_text) return Value::computed_text();
   if (a.dims != b.dims || a.items.size() != b.items.size() || a.fields.size() != b.fields.size()) {
     fail(place, fmt::format("the branches differ: {} and {}", shape_text(a), shape_text(b)));
   }

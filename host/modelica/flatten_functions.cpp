@@ -39,6 +39,7 @@ Value Flattener::construct(const Class& record, const Expression& expression, co
 /// Of a local of a function without value: zeros of its shape.
 Value Flattener::default_of(const Declaration& declaration, const Scope& scope) {
   if (declaration.binding) return evaluate(*declaration.binding, scope);
+  if (declaration.type == "String") return Value::computed_text();
   if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
     if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
     Value result;
@@ -61,9 +62,6 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
 
 /// `all`: an array of all results, for tuples; otherwise the first.
 Value Flattener::call_function(const Class& function, const Expression& expression, const Scope& scope, bool all) {
-  if (function.external) {
-    fail(expression.place, fmt::format("'{}' is an external function: not supported", function.name));
-  }
   if (function.partial) fail(expression.place, fmt::format("'{}' is a partial function", function.name));
   if (++depth_ > deepest_calls)
     fail(expression.place, fmt::format("calls of '{}' are nested too deeply", function.name));
@@ -102,6 +100,16 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
     if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) {
       fail(value->place, fmt::format("'{}' has no input '{}'{}", function.name, name, did_you_mean(name, inputs)));
     }
+  }
+  if (function.external) {
+    std::vector<Value> arguments;
+    for (const std::string& name : inputs) arguments.push_back(frame.scope.values[name]);
+    Value result;
+    if (!call_table(function, arguments, scope.silent || scope.in_function, expression.place, result)) {
+      fail(expression.place, fmt::format("'{}' is an external function: not supported", function.name));
+    }
+    --depth_;
+    return result;
   }
   for (const Section& section : function.sections) execute(section.statements, frame);
   --depth_;
@@ -273,13 +281,14 @@ void Flattener::assign(const Expression& target, const Value& value, Frame& fram
       // An element that is declared by itself.
       std::string subscripts;
       for (const ExpressionPtr& subscript : target.parts.back().subscripts) {
-        subscripts +=
-            fmt::format("{}{}", subscripts.empty() ? "" : ",", integer(*subscript, frame.scope, "a subscript"));
+        const double number = numeric(scalar(*subscript, frame.scope));
+        if (!std::isfinite(number)) return assign_parts(name, target, value, frame);
+        subscripts += fmt::format("{}{}", subscripts.empty() ? "" : ",", number);
       }
-      name += fmt::format("[{}]", subscripts);
-      if (subscripts.empty() || !known_name(name)) fail(target.place, fmt::format("unknown name '{}'", name));
-      frame.scope.values[name] = value;
-      frame.assigned.insert(name);
+      const std::string element = fmt::format("{}[{}]", name, subscripts);
+      if (subscripts.empty() || !known_name(element)) return assign_parts(name, target, value, frame);
+      frame.scope.values[element] = value;
+      frame.assigned.insert(element);
       return;
     }
     frame.scope.values[name] = current(name, frame, target.place);
@@ -297,36 +306,40 @@ void Flattener::assign(const Expression& target, const Value& value, Frame& fram
     place = inner;
     subscripts = &target.parts[k].subscripts;
   }
-  if (subscripts->empty()) {
-    const bool spread = value.dims.empty() && !place->dims.empty() && !value.is_record();
-    if (!spread && value.dims.size() != place->dims.size() && !place->items.empty()) {
-      fail(target.place, fmt::format("'{}' is {}, and is assigned {}", name, shape_text(*place), shape_text(value)));
+  assign_elements(*place, name, *subscripts, value, frame, target.place);
+}
+
+void Flattener::assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                                const Value& value, Frame& frame, Place at) {
+  if (subscripts.empty()) {
+    const bool spread = value.dims.empty() && !whole.dims.empty() && !value.is_record();
+    if (!spread && value.dims.size() != whole.dims.size() && !whole.items.empty()) {
+      fail(at, fmt::format("'{}' is {}, and is assigned {}", name, shape_text(whole), shape_text(value)));
     }
     if (spread) {
-      place->items.assign(place->items.size(), value.items[0]);
+      whole.items.assign(whole.items.size(), value.items[0]);
     } else {
-      *place = value;
+      whole = value;
     }
     return;
   }
   // Where do the elements stand? The array of their positions, subscripted alike, tells.
   Value positions;
-  positions.dims = place->dims;
-  for (std::size_t k = 0; k < place->items.size(); ++k)
-    positions.items.push_back(graph_.number(static_cast<double>(k)));
-  const Value meant = subscripted(positions, *subscripts, frame.scope, target.place);
+  positions.dims = whole.dims;
+  for (std::size_t k = 0; k < whole.items.size(); ++k) positions.items.push_back(graph_.number(static_cast<double>(k)));
+  const Value meant = subscripted(positions, subscripts, frame.scope, at);
   if (value.items.size() != 1 && value.items.size() != meant.items.size()) {
-    fail(target.place, fmt::format("{} elements are assigned {}", meant.items.size(), shape_text(value)));
+    fail(at, fmt::format("{} elements are assigned {}", meant.items.size(), shape_text(value)));
   }
   for (std::size_t k = 0; k < meant.items.size(); ++k) {
     const Node source = value.items[value.items.size() == 1 ? 0 : k];
     if (graph_.is_number(meant.items[k])) {
-      place->items[static_cast<std::size_t>(graph_.value(meant.items[k]))] = source;
+      whole.items[static_cast<std::size_t>(graph_.value(meant.items[k]))] = source;
       continue;
     }
-    for (std::size_t i = 0; i < place->items.size(); ++i) {
+    for (std::size_t i = 0; i < whole.items.size(); ++i) {
       const Node here = graph_.relation(Op::equal, meant.items[k], graph_.number(static_cast<double>(i)), true);
-      place->items[i] = graph_.choice(here, source, place->items[i]);
+      whole.items[i] = graph_.choice(here, source, whole.items[i]);
     }
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 // From the syntax tree to scalar variables and equations: records and arrays are taken apart, loops unrolled, functions
 // put in where they are called.
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,8 @@
 #include "host/modelica/value.hpp"
 
 namespace manyfold::modelica {
+
+struct Pieces;
 
 /// Ends what is being flattened; the error is reported.
 struct Refusal {};
@@ -36,7 +39,9 @@ struct Scope {
 
 class Flattener {
  public:
-  Flattener(const std::string& text, Diagnostics& diagnostics) : text_(text), diagnostics_(diagnostics) {}
+  /// `silent_kinks`: relations within smooth make no events, whatever its order.
+  Flattener(const std::string& text, Diagnostics& diagnostics, bool silent_kinks)
+      : text_(text), diagnostics_(diagnostics), silent_kinks_(silent_kinks) {}
 
   /// The model that stands last in `file`.
   FlatModel flatten(const Class& file);
@@ -64,6 +69,7 @@ class Flattener {
     bool constant = false;
     bool discrete = false;
   };
+  void collect_literals();
   void collect(const Class& file);
   void declare_model();
   void declare(const Declaration& declaration, const std::string& prefix, const Outer& outer);
@@ -78,6 +84,16 @@ class Flattener {
   std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);
   Value value_of_name(const std::string& name, Place place);
   bool known_name(const std::string& name);
+
+  // flatten_parts.cpp
+  /// What is declared below a name that has no declaration itself: elements of an array, or members of a record.
+  struct Parts {
+    std::vector<int> dims;
+    std::vector<std::string> members;
+    std::vector<std::string> names;
+  };
+  const Parts& parts_of(const std::string& name);
+  bool assembled(const std::string& name, const Scope& scope, Place place, Value& result);
 
   // flatten_expressions.cpp
   Value evaluate(const Expression& expression, const Scope& scope);
@@ -117,6 +133,15 @@ class Flattener {
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
   std::string text_argument(const Expression& expression);
 
+  // flatten_tables.cpp
+  Value construct_table(const Class& type, const Expression& expression, const Scope& scope);
+  void read_table(const Expression& data, const Expression& columns, const Scope& scope, Table& table);
+  Node chosen_piece(const Pieces& pieces, Node u, bool slope, const std::function<Node(std::size_t)>& inside);
+  Node table_value(const Table& table, std::size_t column, Node u, bool slope, bool silent, Place place);
+  Node time_table_value(const Table& table, std::size_t column, Node t, Node next, bool slope, Place place);
+  Node next_time_event(const Table& table, Node t);
+  bool call_table(const Class& function, const std::vector<Value>& arguments, bool silent, Place place, Value& result);
+
   // flatten_functions.cpp
   /// What a function or an algorithm has set; where control may have left it, `gone` holds the condition.
   struct Frame {
@@ -135,6 +160,9 @@ class Flattener {
   void execute_loop(const Statement& statement, Frame& frame);
   void execute_when(const Statement& statement, Frame& frame);
   void assign(const Expression& target, const Value& value, Frame& frame);
+  void assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                       const Value& value, Frame& frame, Place at);
+  void assign_parts(const std::string& name, const Expression& target, const Value& value, Frame& frame);
   void merge_frames(Node condition, Frame& taken, const Frame& other, Frame& into, Place place);
   Value current(const std::string& name, const Frame& frame, Place place);
 
@@ -165,6 +193,7 @@ class Flattener {
 
   const std::string& text_;
   Diagnostics& diagnostics_;
+  bool silent_kinks_;
   FlatModel model_;
   Graph& graph_ = model_.graph;
   const Class* main_ = nullptr;
@@ -178,6 +207,9 @@ class Flattener {
   std::unordered_map<std::string, int> scalar_by_name_;
   std::map<std::string, std::vector<std::string>> records_;  ///< members of a record, by its name
   std::map<std::string, int> record_arrays_;                 ///< number of elements, by name
+  std::map<std::string, const Expression*> objects_;         ///< external objects and what makes them
+  std::map<std::string, Value> made_objects_;
+  std::map<std::string, Parts> parts_;
   long spent_ = 0;
   int depth_ = 0;
 };

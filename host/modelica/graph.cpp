@@ -132,9 +132,10 @@ Node Graph::power(Node a, Node b) {
   return binary(Op::power, a, b);
 }
 
-Node Graph::call(Function function, Node a, Node b) {
+Node Graph::call(Function function, Node a, Node b, bool silent) {
   NodeData data;
   data.op = Op::call;
+  data.silent = silent;
   data.index = static_cast<std::int32_t>(function);
   data.operand[0] = a;
   data.operand[1] = b;
@@ -202,6 +203,7 @@ bool Graph::is_condition(Node node) const {
     case Op::edge:
     case Op::sample:
     case Op::initial:
+    case Op::whole_step:
       return true;
     case Op::number:
       return value(node) == 0.0 || value(node) == 1.0;
@@ -248,7 +250,7 @@ Node Graph::rebuild(const NodeData& data, Node a, Node b, Node c) {
     case Op::power:
       return power(a, b);
     case Op::call:
-      return call(static_cast<Function>(data.index), a, b);
+      return call(static_cast<Function>(data.index), a, b, data.silent);
     case Op::choice:
       return choice(a, b, c);
     case Op::less:

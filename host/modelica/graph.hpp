@@ -41,6 +41,7 @@ enum class Op : std::uint8_t {
   stage_rate,    ///< its inverse
   stage_base,    ///< y_n + h sum_(j<i) a_ij K_j, of state number `index` of the reduced model
   stage_offset,  ///< taken off the residual of the algebraic equation of y[index]; zero but for error estimates
+  whole_step,    ///< has the event of whole part `index` just been counted?
 };
 
 enum class Function : std::uint8_t {
@@ -69,7 +70,7 @@ inline constexpr const char* function_names[] = {"sqrt", "exp",  "log",   "log10
 
 struct NodeData {
   Op op = Op::number;
-  bool silent = false;  ///< of a relation: within noEvent
+  bool silent = false;  ///< of a relation or a floor: within noEvent
   std::int32_t index = 0;
   std::int32_t order = 0;
   Node operand[3] = {no_node, no_node, no_node};
@@ -98,7 +99,7 @@ class Graph {
   Node multiply(Node a, Node b);
   Node divide(Node a, Node b);
   Node power(Node a, Node b);
-  Node call(Function function, Node a, Node b = no_node);
+  Node call(Function function, Node a, Node b = no_node, bool silent = false);
   Node choice(Node condition, Node a, Node b);
   /// less, less_equal, equal.
   Node relation(Op op, Node a, Node b, bool silent = false);

@@ -268,7 +268,7 @@ std::vector<Node> ModelCode::observed_quantities() {
   std::vector<Node> result;
   for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
     const FlatVariable& one = model_.flat.variables[i];
-    if (one.is_parameter() || one.type == Type::string) continue;
+    if (one.is_parameter() || one.type == Type::string || one.made) continue;
     const int index = static_cast<int>(i);
     if (place_in_y_.contains(graph_.variable(index))) continue;
     result.push_back(graph_.variable(index));

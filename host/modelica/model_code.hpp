@@ -35,6 +35,7 @@ class ModelCode {
     Node time = no_node;  ///< of a scheduled event
     int direction = 0;
     bool terminal = false;
+    int counts = 0;  ///< what it adds to a whole part
   };
 
   // model_code.cpp
@@ -87,6 +88,8 @@ class ModelCode {
   // model_events.cpp
   void find_stored_relations();
   void find_events();
+  void add_whole_parts();
+  void add_terminals();
   bool scheduled_at(const Relation& relation, Node& time, bool& rises);
   Node distance(Node condition);
   void add_event(Event event);
@@ -104,9 +107,13 @@ class ModelCode {
   void update(Body& body, bool initial);
   void conditions_before(Body& body);
   void relations_now(Body& pass, bool initial);
+  Node rate_of(Node root);
+  Node at_start_of(const Relation& relation);
   void condition_now(Body& pass, int k, bool initial);
   void discrete_now(Body& pass, bool initial);
   void reinitialise(Body& pass);
+  void whole_parts_now(Body& pass, bool initial);
+  void add_steps_of_whole_parts(Body& body);
   std::vector<int> discrete_order();
   std::vector<Node> roots_of_update(bool initial);
   bool depends_on_start(Node condition);
@@ -135,6 +142,7 @@ class ModelCode {
   std::vector<int> event_of_relation_;  ///< where it becomes true
   std::vector<int> end_of_relation_;    ///< where it becomes false; -1: the same, or of no interest
   std::vector<int> event_of_clock_;
+  std::vector<std::pair<int, int>> events_of_whole_part_;  ///< upwards and downwards; -1: that never comes
   int discrete_count_ = 0;
 };
 

@@ -150,13 +150,59 @@ void ModelCode::find_events() {
     event.time = flat.clocks[k].start;  // and so on, by the count of the clock
     add_event(event);
   }
+  add_whole_parts();
+  add_terminals();
+}
+
+/// A whole part changes where its argument comes to the next whole number, or falls below its own.
+void ModelCode::add_whole_parts() {
+  for (const WholePart& part : model_.whole_parts) {
+    const Node held = graph_.variable(part.variable);
+    const Node next = graph_.add(held, graph_.number(1.0));
+    const std::string argument = text_of(part.argument);
+    std::pair<int, int> numbers(-1, -1);
+    bool rises = true;
+    Event up;
+    up.name = fmt::format("{} to the next whole number", argument);
+    const bool scheduled = scheduled_at({Op::less_equal, next, part.argument}, up.time, rises);
+    if (!scheduled) {
+      up.root = graph_.subtract(part.argument, next);
+      up.direction = 1;
+    }
+    if (!scheduled || rises) {
+      numbers.first = static_cast<int>(events_.size());
+      add_event(up);
+    }
+    if (!scheduled || !rises) {
+      Event down;
+      down.name = fmt::format("{} below a whole number", argument);
+      if (scheduled) {
+        scheduled_at({Op::less, part.argument, held}, down.time, rises);
+      } else {
+        down.root = graph_.subtract(part.argument, held);
+        down.direction = -1;
+      }
+      numbers.second = static_cast<int>(events_.size());
+      add_event(down);
+    }
+    events_of_whole_part_.push_back(numbers);
+  }
+}
+
+/// Ends: terminate, and assertions.
+void ModelCode::add_terminals() {
+  const FlatModel& flat = model_.flat;
   for (const FlatAction& action : flat.actions) {
     if (action.kind != FlatAction::Kind::terminate) continue;
     // The guard is the edge of a condition: the event comes where that becomes true.
     std::unordered_map<Node, Node> done;
     const Node condition = graph_.replace(
         action.guard,
-        [&](Node node) { return graph_[node].op == Op::edge ? flat.conditions[at(graph_[node].index)] : no_node; },
+        [&](Node node) {
+          const NodeData data = graph_[node];
+          if (data.op == Op::pre) return graph_.variable(data.index);
+          return data.op == Op::edge ? flat.conditions[at(data.index)] : no_node;
+        },
         done);
     Event event;
     event.name = action.message;

@@ -56,8 +56,16 @@ std::vector<Node> ModelCode::roots_of_update(bool initial) {
   for (const Relation& relation : model_.relations) {
     roots.push_back(relation.left);
     roots.push_back(relation.right);
+    if (initial) roots.push_back(at_start_of(relation));
   }
   roots.insert(roots.end(), model_.flat.conditions.begin(), model_.flat.conditions.end());
+  for (const WholePart& part : model_.whole_parts) {
+    roots.push_back(part.argument);
+    if (initial) {
+      roots.push_back(at_start_of({Op::less_equal, graph_.call(Function::floor, part.argument), part.argument}));
+    }
+    roots.push_back(graph_.variable(part.variable));
+  }
   for (const FlatEquation& equation : model_.flat.discrete_equations) {
     roots.push_back(equation.left);
     roots.push_back(equation.right);
@@ -86,6 +94,9 @@ void ModelCode::conditions_before(Body& body) {
     outputs.push_back(relation.right);
   }
   outputs.insert(outputs.end(), conditions.begin(), conditions.end());
+  for (const Node node : graph_.below(std::span<const Node>(conditions))) {
+    if (graph_[node].op == Op::pre) outputs.push_back(graph_.variable(graph_[node].index));
+  }
   Body before = body.inner(2);
   program(before, outputs, "d");
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
@@ -119,6 +130,53 @@ bool ModelCode::depends_on_torn(Node root) {
                      [&](Node torn) { return std::binary_search(nodes.begin(), nodes.end(), torn); });
 }
 
+/// The derivative with respect to time, of the quantities that the model has; no_node: one that it has not is needed.
+Node ModelCode::rate_of(Node root) {
+  std::unordered_map<Node, const Step*> step_of;
+  for (const Step& step : steps_) step_of[step.quantity] = &step;
+  std::unordered_map<Node, Node> done;
+  bool known = true;
+  const std::function<Node(Node)> seed = [&](Node leaf) -> Node {
+    const NodeData data = graph_[leaf];
+    if (data.op == Op::time) return graph_.number(1.0);
+    if (data.op != Op::variable) return no_node;
+    if (const auto found = step_of.find(leaf); found != step_of.end()) {
+      return graph_.derivative(found->second->value, seed, done);
+    }
+    const auto place = place_in_y_.find(leaf);
+    if (place == place_in_y_.end()) return no_node;
+    const Node rate = graph_.variable(data.index, data.order + 1);
+    const bool has = step_of.contains(rate) || place_in_y_.contains(rate);
+    known = known && (has || model_.flat.variables[at(data.index)].is_parameter());
+    return has ? rate : no_node;
+  };
+  const Node rate = graph_.derivative(root, seed, done);
+  // Beyond, an event at once does the same (ModelCode::sides).
+  constexpr std::size_t largest = 100;
+  if (!known || (rate != no_node && graph_.below(rate).size() > largest)) return no_node;
+  return rate == no_node ? graph_.number(0.0) : rate;
+}
+
+/// Where both sides are equal at the start, the relation is what it is about to be.
+Node ModelCode::at_start_of(const Relation& relation) {
+  const Node plain = graph_.relation(relation.op, relation.left, relation.right, true);
+  const Node rate = rate_of(graph_.subtract(relation.right, relation.left));
+  if (rate == no_node || graph_.is_number(rate, 0.0)) return plain;
+  const Node zero = graph_.number(0.0);
+  const Node second = rate_of(rate);
+  const auto ahead = [&](bool rises) {
+    const auto positive = [&](Node node) {
+      return rises ? graph_.relation(Op::less, zero, node, true) : graph_.relation(Op::less, node, zero, true);
+    };
+    if (second == no_node) return positive(rate);
+    return graph_.disjunction(positive(rate),
+                              graph_.conjunction(graph_.relation(Op::equal, rate, zero, true), positive(second)));
+  };
+  const Node same = graph_.relation(Op::equal, relation.left, relation.right, true);
+  if (relation.op == Op::less) return graph_.disjunction(plain, graph_.conjunction(same, ahead(true)));
+  return graph_.conjunction(plain, graph_.negation(graph_.conjunction(same, ahead(false))));
+}
+
 /// Relations as they are now; the one whose event this is has just changed.
 void ModelCode::relations_now(Body& pass, bool initial) {
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
@@ -127,8 +185,12 @@ void ModelCode::relations_now(Body& pass, bool initial) {
     bool rises = true;
     Node value = graph_.relation(relation.op, relation.left, relation.right, true);
     const bool scheduled = scheduled_at(relation, time, rises);
-    // At its time a scheduled relation has changed, be it strict or not.
+    if (initial && !scheduled) value = at_start_of(relation);
+    // At its time a scheduled relation has changed, be it strict or not, for actions of other events at that time too:
+    // what differs by rounding is one time.
     if (scheduled) {
+      const Node size = graph_.add(graph_.call(Function::abs, graph_.time()), graph_.call(Function::abs, time));
+      time = graph_.subtract(time, graph_.multiply(graph_.number(1e-14), size));
       value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
                     : graph_.relation(Op::less, graph_.time(), time, true);
     }
@@ -162,6 +224,47 @@ void ModelCode::relations_now(Body& pass, bool initial) {
       text = name;
     }
     pass.bind(graph_.mode(static_cast<int>(k)), text);
+  }
+}
+
+/// An event of a whole part counts once, whatever rounding says of its argument.
+void ModelCode::add_steps_of_whole_parts(Body& body) {
+  for (std::size_t k = 0; k < model_.whole_parts.size(); ++k) {
+    const auto [up, down] = events_of_whole_part_[k];
+    std::string change;
+    if (up >= 0) change = fmt::format("fires[{}]", up);
+    if (down >= 0) change += fmt::format("{}fires[{}]", change.empty() ? "-" : " - ", down);
+    const int place = place_of_discrete_.at(model_.whole_parts[k].variable);
+    body.line(fmt::format("counted[{}] = {};", k, change));
+    body.line(fmt::format("d[{0}] = d[{0}] + counted[{1}];", place, k));
+  }
+}
+
+/// Where the argument has jumped it is looked at; otherwise events count.
+void ModelCode::whole_parts_now(Body& pass, bool initial) {
+  for (std::size_t k = 0; k < model_.whole_parts.size(); ++k) {
+    const WholePart& part = model_.whole_parts[k];
+    const Node held = graph_.variable(part.variable);
+    const Node x = part.argument;
+    const Node below = graph_.call(Function::floor, x);
+    const Node next = graph_.add(held, graph_.number(1.0));
+    const int place = place_of_discrete_.at(part.variable);
+    Node value = below;
+    if (initial) {
+      // At a whole number that it is about to leave downwards it counts as below.
+      const Node leaves = graph_.negation(at_start_of({Op::less_equal, below, x}));
+      value = graph_.subtract(below, graph_.choice(leaves, graph_.number(1.0), graph_.number(0.0)));
+    } else {
+      const Node little = graph_.number(1e-6);
+      const Node counted = graph_.event(Op::whole_step, static_cast<int>(k));
+      pass.bind(counted, fmt::format("counted[{0}] * counted[{0}] > 0.5", k));
+      const Node far = graph_.disjunction(graph_.relation(Op::less, x, graph_.subtract(held, little), true),
+                                          graph_.relation(Op::less, graph_.add(next, little), x, true));
+      const Node reached = graph_.conjunction(graph_.negation(counted), graph_.relation(Op::less_equal, next, x, true));
+      value = graph_.choice(graph_.disjunction(far, reached), below, held);
+    }
+    pass.let(held, "whole", value, "");
+    pass.line(fmt::format("d[{}] = {};", place, pass.number(held)));
   }
 }
 
@@ -213,6 +316,8 @@ void ModelCode::update(Body& body, bool initial) {
     body.line(fmt::format("Number fires[{}];", events_.size()));
     body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = event == k ? 1.0 : 0.0;", events_.size()));
     conditions_before(body);
+    if (!model_.whole_parts.empty()) body.line(fmt::format("Number counted[{}];", model_.whole_parts.size()));
+    add_steps_of_whole_parts(body);
   } else {
     for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
   }
@@ -238,6 +343,7 @@ void ModelCode::update(Body& body, bool initial) {
     if (initial) ticks = fmt::format("first * (1.0 - d[{}]) < -0.5", clocks_[k]);
     now.bind(graph_.event(Op::sample, static_cast<int>(k)), ticks);
   }
+  whole_parts_now(now, initial);
   relations_now(now, initial);
   discrete_now(now, initial);
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {

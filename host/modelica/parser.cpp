@@ -141,8 +141,7 @@ class Parser {
       annotation(result);
       stream_.expect(";", "after the annotation");
     } else if (stream_.peek().is("external")) {
-      result.external = true;
-      stream_.recover();
+      external(result);
     } else if (stream_.peek().is("import") || stream_.peek().is("extends") || stream_.peek().is("inner") ||
                stream_.peek().is("outer") || stream_.peek().is("redeclare") || stream_.peek().is("replaceable")) {
       stream_.fail(fmt::format("'{}' stands in no flat model: export the model as Base Modelica", stream_.peek().text));
@@ -155,6 +154,17 @@ class Parser {
     } else {
       declarations(result, is_protected);
     }
+  }
+
+  /// external "C" y = name(a, b) annotation(...);
+  void external(Class& result) {
+    result.external = true;
+    for (; !stream_.at_end() && !stream_.peek().is(";"); stream_.take()) {
+      if (!stream_.peek().is_name() || !stream_.peek(1).is("(")) continue;
+      if (!stream_.peek().is("annotation")) result.external_name = stream_.peek().text;
+      break;
+    }
+    stream_.recover();
   }
 
   void annotation(Class& result) {

@@ -51,7 +51,8 @@ void Reducer::find_states() {
   }
   std::set<Node> dummies;
   const bool reduced = choose_dummies(offsets, signature, dummies);
-  const int highest = *std::max_element(offsets.equation.begin(), offsets.equation.end());
+  const int highest =
+      offsets.equation.empty() ? 0 : *std::max_element(offsets.equation.begin(), offsets.equation.end());
   if (!reduced && highest > most_differentiations) {
     diagnostics_.error(0, fmt::format("the index of the model is {}, and no choice of states is good everywhere: "
                                       "supported up to {}; lower it with other coordinates",

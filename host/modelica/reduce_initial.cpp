@@ -33,6 +33,9 @@ Node Reducer::at_start(Node root) {
         const bool held = (data.op == Op::variable && discrete_.contains(data.index)) || data.op == Op::pre;
         if (!held) return no_node;
         if (!discrete_.contains(data.index)) return graph_.variable(data.index);
+        for (const WholePart& part : model_.whole_parts) {
+          if (part.variable == data.index) return graph_.call(Function::floor, at_start(part.argument));
+        }
         return variable(data.index).start != no_node ? variable(data.index).start : graph_.number(0.0);
       },
       done);

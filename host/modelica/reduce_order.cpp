@@ -338,6 +338,37 @@ void Reducer::warn(Place place, const std::string& message) {
   model_.cautions.push_back(message);
 }
 
+/// Are there loops that are solved by iteration and decide their own switches? The integrator looks at such switches
+/// after the loop is solved, again and again until they agree: kinks do better without.
+bool Reducer::has_switched_loops() {
+  std::unordered_map<Node, std::set<int>> relations_of;  // of Boolean quantities, say, that earlier blocks give
+  const auto relations_in = [&](Node root) {
+    std::set<int> result;
+    for (const Node node : graph_.below(root)) {
+      if (graph_[node].op == Op::mode) result.insert(graph_[node].index);
+      if (const auto found = relations_of.find(node); found != relations_of.end()) {
+        result.insert(found->second.begin(), found->second.end());
+      }
+    }
+    return result;
+  };
+  for (const Block& block : model_.blocks) {
+    const std::set<Node> unknowns(block.quantities.begin(), block.quantities.end());
+    const auto depends_on_block = [&](Node side) {
+      const auto nodes = graph_.below(side);
+      return std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return unknowns.contains(node); });
+    };
+    for (std::size_t k = 0; !block.torn.empty() && k < block.equations.size(); ++k) {
+      for (const int index : relations_in(model_.equations[at(block.equations[k])].residual)) {
+        const Relation& relation = model_.relations[at(index)];
+        if (depends_on_block(relation.left) || depends_on_block(relation.right)) return true;
+      }
+    }
+    for (const Step& step : block.steps) relations_of[step.quantity] = relations_in(step.value);
+  }
+  return false;
+}
+
 void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {
   std::string text = "these equations are singular with the default parameters: they do not determine ";
   for (std::size_t k = 0; k < block.quantities.size(); ++k) {

@@ -41,9 +41,18 @@ struct Relation {
   Node right = no_node;
 };
 
+/// A discrete variable that is the whole part of what varies.
+struct WholePart {
+  int variable = -1;
+  Node argument = no_node;
+};
+
 struct ReducedModel {
   FlatModel flat;
   std::vector<Relation> relations;
+  std::vector<WholePart> whole_parts;
+
+  bool loops_are_switched = false;  ///< there are loops that are iterated and decide their own switches
 
   // What became of the variables.
   std::vector<int> root;   ///< the variable that stands for it

@@ -27,9 +27,14 @@ class Reducer {
   void fold_parameters();
   Node folded_parameter(int variable);
   void gather_equations();
+  bool momentary(Node root);
+  std::set<int> take_discrete_equations();
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);
+  Node mode_of(const NodeData& relation);
+  Node whole_part(Node argument);
+  Node between_events(Node root);
   bool varies(Node root);
   void find_original_structure();
   void remove_aliases();
@@ -59,6 +64,7 @@ class Reducer {
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool safely_solvable(const Equation& equation, Node quantity);
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
+  bool has_switched_loops();
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
   bool eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches);
   bool known_from_parameters(Node root, double& value);

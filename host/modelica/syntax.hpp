@@ -133,6 +133,7 @@ struct Class {
   std::vector<Modifier> base_modifiers;
   std::vector<ExpressionPtr> base_dimensions;
   bool external = false;
+  std::string external_name;  ///< of the function in C
   bool partial = false;
   std::map<std::string, double> experiment;  ///< StartTime, StopTime, Tolerance, Interval
 };

@@ -1,5 +1,6 @@
 #pragma once
 // What an expression is while a model is flattened: a number, an array of numbers, a text or a record.
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,16 +10,20 @@
 namespace manyfold::modelica {
 
 struct Member;
+struct Table;
 
 struct Value {
   std::vector<int> dims;    ///< of an array; empty: a scalar
   std::vector<Node> items;  ///< in the order of rows
   bool is_text = false;
+  bool computed = false;  ///< a text, or an array of texts, that nobody needs to know: of messages
   std::string text;
   std::vector<Member> fields;   ///< of a record
   std::vector<Value> elements;  ///< of an array of records; one dimension
+  std::shared_ptr<const Table> table;
 
   static Value scalar(Node node);
+  static Value computed_text();
   static Value vector(std::vector<Node> nodes);
   bool is_scalar() const;
   bool is_record() const;
@@ -33,6 +38,11 @@ struct Member {
 inline Value Value::scalar(Node node) {
   Value value;
   value.items = {node};
+  return value;
+}
+inline Value Value::computed_text() {
+  Value value;
+  value.is_text = value.computed = true;
   return value;
 }
 inline Value Value::vector(std::vector<Node> nodes) {

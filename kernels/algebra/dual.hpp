@@ -138,6 +138,7 @@ struct Dual {
   friend MANYFOLD_INLINE Dual abs(const Dual& x) {
     return chain(x, abs(x.value), select(x.value < Real(0.0), Real(-1.0), Real(1.0)));
   }
+  friend MANYFOLD_INLINE Dual floor(const Dual& x) { return chain(x, floor(x.value), Real(0.0)); }
   friend MANYFOLD_INLINE Dual square(const Dual& x) { return chain(x, x.value * x.value, x.value + x.value); }
 
   friend MANYFOLD_INLINE Dual sqrt(const Dual& x) {

@@ -108,6 +108,7 @@ struct Dependency {
   friend constexpr Dependency pow(const Dependency& a, const Dependency& b) { return join(a, b); }
   friend constexpr Dependency atan2(const Dependency& a, const Dependency& b) { return join(a, b); }
   friend constexpr Dependency abs(const Dependency& a) { return a; }
+  friend constexpr Dependency floor(const Dependency& a) { return a; }
   friend constexpr Dependency square(const Dependency& a) { return a; }
   friend constexpr Dependency sqrt(const Dependency& a) { return a; }
   friend constexpr Dependency cbrt(const Dependency& a) { return a; }

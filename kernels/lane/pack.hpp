@@ -114,6 +114,7 @@ class BasicPack {
   friend MANYFOLD_INLINE BasicPack min(BasicPack a, BasicPack b) { return select(b < a, b, a); }
   friend MANYFOLD_INLINE BasicPack max(BasicPack a, BasicPack b) { return select(a < b, b, a); }
   friend MANYFOLD_INLINE BasicPack abs(BasicPack a) { return BasicPack(xsimd::abs(a.value_)); }
+  friend MANYFOLD_INLINE BasicPack floor(BasicPack a) { return BasicPack(xsimd::floor(a.value_)); }
   friend MANYFOLD_INLINE BasicPack sqrt(BasicPack a) { return BasicPack(xsimd::sqrt(a.value_)); }
   friend MANYFOLD_INLINE BasicPack square(BasicPack a) { return a * a; }
   friend MANYFOLD_INLINE Mask is_finite(BasicPack a) { return a - a == BasicPack(0.0); }

@@ -96,6 +96,7 @@ using ::cos;
 using ::cosh;
 using ::exp;
 using ::expm1;
+using ::floor;
 using ::log;
 using ::log10;
 using ::log1p;

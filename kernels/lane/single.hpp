@@ -48,6 +48,7 @@ class Single {
   friend MANYFOLD_INLINE Single cosh(Single x) { return Single(::coshf(x.value_)); }
   friend MANYFOLD_INLINE Single exp(Single x) { return Single(::expf(x.value_)); }
   friend MANYFOLD_INLINE Single expm1(Single x) { return Single(::expm1f(x.value_)); }
+  friend MANYFOLD_INLINE Single floor(Single x) { return Single(::floorf(x.value_)); }
   friend MANYFOLD_INLINE Single log(Single x) { return Single(::logf(x.value_)); }
   friend MANYFOLD_INLINE Single log10(Single x) { return Single(::log10f(x.value_)); }
   friend MANYFOLD_INLINE Single log1p(Single x) { return Single(::log1pf(x.value_)); }

@@ -78,6 +78,7 @@ TEST(PackMath, AgreesWithTheScalarFunctionsInEveryLane) {
   };
   expect_same("exp", exp(x), [](double v) { return std::exp(v); });
   expect_same("expm1", expm1(x), [](double v) { return std::expm1(v); });
+  expect_same("floor", floor(x), [](double v) { return std::floor(v); });
   expect_same("log", log(x), [](double v) { return std::log(v); });
   expect_same("log10", log10(x), [](double v) { return std::log10(v); });
   expect_same("log1p", log1p(x), [](double v) { return std::log1p(v); });

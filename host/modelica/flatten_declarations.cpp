@@ -175,7 +175,8 @@ void Flattener::declare(const Declaration& declaration, const std::string& prefi
   std::vector<int> of_type;
   const Class* record = nullptr;
   if (const Class* own = find_class(declaration.type); own != nullptr && own->kind == Class::Kind::external_object) {
-    if (!declaration.binding) fail(declaration.place, fmt::format("'{}' is an object that nothing makes", declaration.name));
+    if (!declaration.binding)
+      fail(declaration.place, fmt::format("'{}' is an object that nothing makes", declaration.name));
     objects_[prefix + declaration.name] = declaration.binding.get();
     return;
   }

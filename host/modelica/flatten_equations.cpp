@@ -262,7 +262,8 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
   if (call.kind != Kind::call) return false;
   if (const Class* function = find_class(dotted(call.parts)); function != nullptr) {
     // It can do no more than check what it is given.
-    if (function->external) fail(call.place, fmt::format("'{}' is an external function: not supported", function->name));
+    if (function->external)
+      fail(call.place, fmt::format("'{}' is an external function: not supported", function->name));
     return function->kind == Class::Kind::function;
   }
   if (call.parts[0].quoted) return false;
@@ -275,8 +276,10 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     for (const auto& [argument, value] : call.named) warning = warning || (argument == "level" && is_warning(*value));
     const Value condition = evaluate(*call.operands[0], scope);
     if (warning || scope.in_function || condition.items.size() != 1) return true;
-    std::string message = "assertion";
-    if (call.operands.size() > 1 && call.operands[1]->kind == Kind::string) message = call.operands[1]->text;
+    // Without what the message tells of values.
+    std::string message;
+    if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
+    if (message.empty()) message = "assertion";
     Node holds = condition.items[0];
     if (guard != no_node && !graph_.is_number(guard)) holds = graph_.disjunction(graph_.negation(guard), holds);
     model_.assertions.push_back({holds, message, call.place});

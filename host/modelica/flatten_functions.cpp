@@ -326,8 +326,7 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
   // Where do the elements stand? The array of their positions, subscripted alike, tells.
   Value positions;
   positions.dims = whole.dims;
-  for (std::size_t k = 0; k < whole.items.size(); ++k)
-    positions.items.push_back(graph_.number(static_cast<double>(k)));
+  for (std::size_t k = 0; k < whole.items.size(); ++k) positions.items.push_back(graph_.number(static_cast<double>(k)));
   const Value meant = subscripted(positions, subscripts, frame.scope, at);
   if (value.items.size() != 1 && value.items.size() != meant.items.size()) {
     fail(at, fmt::format("{} elements are assigned {}", meant.items.size(), shape_text(value)));

@@ -101,8 +101,7 @@ Node Flattener::chosen_piece(const Pieces& pieces, Node u, bool slope, const std
   Node sum = graph_.number(0.0);
   for (int power = 3; power >= (slope ? 1 : 0); --power) {
     const double factor = slope ? power : 1.0;
-    sum = graph_.add(graph_.multiply(sum, d),
-                     chosen([&](const Piece& piece) { return factor * piece.c[power]; }));
+    sum = graph_.add(graph_.multiply(sum, d), chosen([&](const Piece& piece) { return factor * piece.c[power]; }));
   }
   return sum;
 }

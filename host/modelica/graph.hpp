@@ -34,10 +34,10 @@ enum class Op : std::uint8_t {
   conjunction,
   disjunction,
   negation,
-  edge,     ///< does condition `index` become true at this event?
-  sample,   ///< is this the event of clock `index`?
-  initial,  ///< at the start alone
-  whole_step,  ///< has the event of whole part `index` just been counted?
+  edge,        ///< does condition `index` become true at this event?
+  sample,      ///< is this the event of clock `index`?
+  initial,     ///< at the start alone
+  whole_step,  ///< of a whole part: does it have its event now?
 };
 
 enum class Function : std::uint8_t {

@@ -276,8 +276,10 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     for (const auto& [argument, value] : call.named) warning = warning || (argument == "level" && is_warning(*value));
     const Value condition = evaluate(*call.operands[0], scope);
     if (warning || scope.in_function || condition.items.size() != 1) return true;
-    std::string message = "assertion";
-    if (call.operands.size() > 1 && call.operands[1]->kind == Kind::string) message = call.operands[1]->text;
+    // Without what the message tells of values.
+    std::string message;
+    if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
+    if (message.empty()) message = "assertion";
     Node holds = condition.items[0];
     if (guard != no_node && !graph_.is_number(guard)) holds = graph_.disjunction(graph_.negation(guard), holds);
     model_.assertions.push_back({holds, message, call.place});

@@ -236,6 +236,9 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
   if (known_name(name)) return value_of_name(name, expression.place);
   Value parts;
   if (assembled(name, scope, expression.place, parts)) return parts;
+  if (const Class* own = find_class(name); own != nullptr && own->kind == Class::Kind::function) {
+    fail(expression.place, fmt::format("'{}' is a function: functions as arguments are not supported", name));
+  }
   // A member of a record whose value has no declaration of its own.
   const std::size_t dot = name.rfind('.');
   if (dot != std::string::npos && known_name(name.substr(0, dot)) && expression.parts.size() > 1) {

@@ -41,7 +41,7 @@ enum class Op : std::uint8_t {
   stage_rate,    ///< its inverse
   stage_base,    ///< y_n + h sum_(j<i) a_ij K_j, of state number `index` of the reduced model
   stage_offset,  ///< taken off the residual of the algebraic equation of y[index]; zero but for error estimates
-  whole_step,    ///< has the event of whole part `index` just been counted?
+  whole_step,    ///< of a whole part: does it have its event now?
 };
 
 enum class Function : std::uint8_t {

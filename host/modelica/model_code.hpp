@@ -35,7 +35,6 @@ class ModelCode {
     Node time = no_node;  ///< of a scheduled event
     int direction = 0;
     bool terminal = false;
-    int counts = 0;  ///< what it adds to a whole part
   };
 
   // model_code.cpp
@@ -113,7 +112,8 @@ class ModelCode {
   void discrete_now(Body& pass, bool initial);
   void reinitialise(Body& pass);
   void whole_parts_now(Body& pass, bool initial);
-  void add_steps_of_whole_parts(Body& body);
+  Node whole_part_at_event(Body& pass, int k);
+  void count_steps(Body& body);
   std::vector<int> discrete_order();
   std::vector<Node> roots_of_update(bool initial);
   bool depends_on_start(Node condition);

@@ -227,44 +227,60 @@ void ModelCode::relations_now(Body& pass, bool initial) {
   }
 }
 
-/// An event of a whole part counts once, whatever rounding says of its argument.
-void ModelCode::add_steps_of_whole_parts(Body& body) {
+/// Which whole part has its event: 1 upwards, -1 downwards.
+void ModelCode::count_steps(Body& body) {
+  if (model_.whole_parts.empty()) return;
+  body.line(fmt::format("Number steps[{0}], looked[{0}];", model_.whole_parts.size()));
   for (std::size_t k = 0; k < model_.whole_parts.size(); ++k) {
     const auto [up, down] = events_of_whole_part_[k];
     std::string change;
     if (up >= 0) change = fmt::format("fires[{}]", up);
     if (down >= 0) change += fmt::format("{}fires[{}]", change.empty() ? "-" : " - ", down);
-    const int place = place_of_discrete_.at(model_.whole_parts[k].variable);
-    body.line(fmt::format("counted[{}] = {};", k, change));
-    body.line(fmt::format("d[{0}] = d[{0}] + counted[{1}];", place, k));
+    body.line(fmt::format("steps[{}] = {};", k, change));
   }
 }
 
-/// Where the argument has jumped it is looked at; otherwise events count.
+/// At its event a whole part changes by one, whatever rounding says of its argument, unless the action of another event
+/// at that time has seen it before. Otherwise the argument is looked at, for it may have jumped.
+Node ModelCode::whole_part_at_event(Body& pass, int k) {
+  const WholePart& part = model_.whole_parts[at(k)];
+  const Node held = graph_.variable(part.variable);
+  const Node x = part.argument;
+  const auto number = [&](double value) { return graph_.number(value); };
+  const Node next = graph_.add(held, number(1.0));
+  const Node middle = graph_.add(held, number(0.5));
+  const Node moved = graph_.event(Op::whole_step, 3 * k);
+  const Node up = graph_.event(Op::whole_step, 3 * k + 1);
+  const Node down = graph_.event(Op::whole_step, 3 * k + 2);
+  const std::string now = pass.number(x);
+  pass.line(fmt::format("looked[{0}] = select(first > 0.5, {1}, looked[{0}]);", k, now));
+  pass.bind(moved, fmt::format("!({} == looked[{}])", now, k));
+  pass.bind(up, fmt::format("first * steps[{}] > 0.5", k));
+  pass.bind(down, fmt::format("first * steps[{}] < -0.5", k));
+  const Node far = graph_.disjunction(graph_.relation(Op::less, x, graph_.subtract(held, number(1e-6)), true),
+                                      graph_.relation(Op::less, graph_.add(next, number(1e-6)), x, true));
+  const Node reached = graph_.conjunction(moved, graph_.relation(Op::less_equal, next, x, true));
+  const Node seen = graph_.choice(graph_.disjunction(far, reached), graph_.call(Function::floor, x), held);
+  const Node falls = graph_.conjunction(down, graph_.relation(Op::less, x, middle, true));
+  const Node rises = graph_.conjunction(up, graph_.relation(Op::less, middle, x, true));
+  return graph_.choice(rises, next, graph_.choice(falls, graph_.subtract(held, number(1.0)), seen));
+}
+
 void ModelCode::whole_parts_now(Body& pass, bool initial) {
   for (std::size_t k = 0; k < model_.whole_parts.size(); ++k) {
     const WholePart& part = model_.whole_parts[k];
     const Node held = graph_.variable(part.variable);
-    const Node x = part.argument;
-    const Node below = graph_.call(Function::floor, x);
-    const Node next = graph_.add(held, graph_.number(1.0));
-    const int place = place_of_discrete_.at(part.variable);
-    Node value = below;
+    Node value = no_node;
     if (initial) {
       // At a whole number that it is about to leave downwards it counts as below.
-      const Node leaves = graph_.negation(at_start_of({Op::less_equal, below, x}));
+      const Node below = graph_.call(Function::floor, part.argument);
+      const Node leaves = graph_.negation(at_start_of({Op::less_equal, below, part.argument}));
       value = graph_.subtract(below, graph_.choice(leaves, graph_.number(1.0), graph_.number(0.0)));
     } else {
-      const Node little = graph_.number(1e-6);
-      const Node counted = graph_.event(Op::whole_step, static_cast<int>(k));
-      pass.bind(counted, fmt::format("counted[{0}] * counted[{0}] > 0.5", k));
-      const Node far = graph_.disjunction(graph_.relation(Op::less, x, graph_.subtract(held, little), true),
-                                          graph_.relation(Op::less, graph_.add(next, little), x, true));
-      const Node reached = graph_.conjunction(graph_.negation(counted), graph_.relation(Op::less_equal, next, x, true));
-      value = graph_.choice(graph_.disjunction(far, reached), below, held);
+      value = whole_part_at_event(pass, static_cast<int>(k));
     }
     pass.let(held, "whole", value, "");
-    pass.line(fmt::format("d[{}] = {};", place, pass.number(held)));
+    pass.line(fmt::format("d[{}] = {};", place_of_discrete_.at(part.variable), pass.number(held)));
   }
 }
 
@@ -316,8 +332,7 @@ void ModelCode::update(Body& body, bool initial) {
     body.line(fmt::format("Number fires[{}];", events_.size()));
     body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = event == k ? 1.0 : 0.0;", events_.size()));
     conditions_before(body);
-    if (!model_.whole_parts.empty()) body.line(fmt::format("Number counted[{}];", model_.whole_parts.size()));
-    add_steps_of_whole_parts(body);
+    count_steps(body);
   } else {
     for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
   }

@@ -322,6 +322,8 @@ class Parser {
       result.kind = Statement::Kind::leave;
     } else if (algorithm && stream_.accept("return")) {
       result.kind = Statement::Kind::back;
+    } else if (stream_.at_any({"partition", "subpartition"}) && !stream_.peek(1).is("=")) {
+      stream_.fail("clocked models are not supported: use when sample(start, interval)");
     } else if (stream_.peek().is("connect") && stream_.peek(1).is("(")) {
       stream_.fail("'connect' stands in no flat model: export the model as Base Modelica");
     } else {

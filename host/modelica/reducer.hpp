@@ -27,6 +27,15 @@ class Reducer {
   void fold_parameters();
   Node folded_parameter(int variable);
   void gather_equations();
+  void find_original_structure();
+  void remove_aliases();
+  bool alias_of(const Equation& equation, int& a, int& b, int& sign);
+  int find_root(int variable, int& sign);
+  void substitute_aliases();
+  void report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
+                       const Incidence& incidence);
+
+  // reduce_events.cpp
   bool momentary(Node root);
   std::set<int> take_discrete_equations();
   void classify_discrete();
@@ -36,13 +45,6 @@ class Reducer {
   Node whole_part(Node argument);
   Node between_events(Node root);
   bool varies(Node root);
-  void find_original_structure();
-  void remove_aliases();
-  bool alias_of(const Equation& equation, int& a, int& b, int& sign);
-  int find_root(int variable, int& sign);
-  void substitute_aliases();
-  void report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
-                       const Incidence& incidence);
 
   // reduce_index.cpp
   void find_states();

@@ -1,0 +1,188 @@
+// What changes at events alone: discrete variables, relations, whole parts of what varies.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+
+/// Does it say something at an event alone?
+bool Reducer::momentary(Node root) {
+  const std::vector<Node> nodes = graph_.below(root);
+  return std::any_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const Op op = graph_[node].op;
+    return op == Op::initial || op == Op::sample || op == Op::edge;
+  });
+}
+
+/// Those that give what changes at events alone: first x = expression, then x = y, at last expression = x.
+std::set<int> Reducer::take_discrete_equations() {
+  FlatModel& flat = model_.flat;
+  std::set<int> defined;
+  for (const FlatEquation& equation : flat.discrete_equations) defined.insert(graph_[equation.left].index);
+  const auto open = [&](Node side) {
+    const NodeData data = graph_[side];
+    return data.op == Op::variable && data.order == 0 && discrete_.contains(data.index) &&
+           !defined.contains(data.index);
+  };
+  for (int round = 0; round < 3; ++round) {
+    std::vector<FlatEquation> kept;
+    for (const FlatEquation& equation : flat.equations) {
+      const bool both = graph_[equation.left].op == Op::variable && graph_[equation.right].op == Op::variable;
+      const bool by_left = open(equation.left) && (round > 0 || !both);
+      const bool by_right = !by_left && open(equation.right) && (round > 1 || (round == 1 && both));
+      if (by_left) {
+        flat.discrete_equations.push_back(equation);
+      } else if (by_right) {
+        flat.discrete_equations.push_back({equation.right, equation.left, equation.place, equation.text});
+      } else {
+        kept.push_back(equation);
+        continue;
+      }
+      defined.insert(graph_[flat.discrete_equations.back().left].index);
+    }
+    flat.equations = std::move(kept);
+  }
+  return defined;
+}
+
+/// Variables that when clauses set, and others than real ones whose value before an event is used or that are true at
+/// an event alone, are known between events. Their equations hold at events.
+void Reducer::classify_discrete() {
+  FlatModel& flat = model_.flat;
+  for (const FlatEquation& equation : flat.discrete_equations) {
+    const int index = graph_[equation.left].index;
+    if (!discrete_.insert(index).second) {
+      diagnostics_.error(equation.place,
+                         fmt::format("'{}' is set by two when clauses: use elsewhen", variable(index).name));
+    }
+  }
+  for (Node node = 0; node < static_cast<Node>(graph_.size()); ++node) {
+    const NodeData data = graph_[node];
+    if (data.op != Op::pre || variable(data.index).variability == Variability::continuous) continue;
+    if (!variable(data.index).is_parameter()) discrete_.insert(data.index);
+  }
+  for (const FlatEquation& equation : flat.equations) {
+    for (const auto& [side, other] : {std::pair(equation.left, equation.right), {equation.right, equation.left}}) {
+      const NodeData data = graph_[side];
+      const bool held = data.op == Op::variable && variable(data.index).variability == Variability::discrete;
+      if (held && momentary(other)) discrete_.insert(data.index);
+    }
+  }
+  const std::set<int> defined = take_discrete_equations();
+  for (const int index : discrete_) {
+    model_.discrete.push_back(index);
+    if (!defined.contains(index)) {
+      diagnostics_.error(variable(index).place, fmt::format("'{}' has no equation of the form {} = ...",
+                                                            variable(index).name, variable(index).name));
+    }
+  }
+}
+
+/// Does it change between events?
+bool Reducer::varies(Node root) {
+  for (const Node node : graph_.below(root)) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::time) return true;
+    if (data.op != Op::variable) continue;
+    const FlatVariable& one = variable(data.index);
+    if (data.order > 0) return true;
+    if (!one.is_parameter() && one.type == Type::real && !discrete_.contains(data.index)) return true;
+  }
+  return false;
+}
+
+/// As it is between events: values before the last event are those since then.
+Node Reducer::between_events(Node root) {
+  std::unordered_map<Node, Node> done;
+  return graph_.replace(
+      root,
+      [&](Node node) -> Node {
+        const NodeData data = graph_[node];
+        if (data.op == Op::pre && discrete_.contains(data.index)) return graph_.variable(data.index);
+        const bool event = data.op == Op::initial || data.op == Op::sample || data.op == Op::edge;
+        return event ? graph_.number(0.0) : no_node;
+      },
+      done);
+}
+
+Node Reducer::mode_of(const NodeData& relation) {
+  const Node left = between_events(relation.operand[0]);
+  const Node right = between_events(relation.operand[1]);
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    const Relation& known = model_.relations[k];
+    if (known.op == relation.op && known.left == left && known.right == right) return graph_.mode(static_cast<int>(k));
+    // Of a < b and its opposite one is enough.
+    if (known.op != relation.op && known.left == right && known.right == left) {
+      return graph_.negation(graph_.mode(static_cast<int>(k)));
+    }
+  }
+  model_.relations.push_back({relation.op, left, right});
+  return graph_.mode(static_cast<int>(model_.relations.size()) - 1);
+}
+
+/// A number of its own that changes at events: where the argument leaves the interval of one between two whole numbers.
+Node Reducer::whole_part(Node argument) {
+  argument = between_events(argument);
+  for (const WholePart& known : model_.whole_parts) {
+    if (known.argument == argument) return graph_.variable(known.variable);
+  }
+  FlatVariable whole;
+  whole.name = fmt::format("whole part {}", model_.whole_parts.size() + 1);
+  whole.type = Type::integer;
+  whole.variability = Variability::discrete;
+  whole.made = true;
+  const int index = static_cast<int>(model_.flat.variables.size());
+  model_.flat.variables.push_back(whole);
+  model_.root.push_back(index);
+  model_.sign.push_back(1);
+  model_.fold.push_back(no_node);
+  discrete_.insert(index);
+  model_.discrete.push_back(index);
+  model_.whole_parts.push_back({index, argument});
+  return graph_.variable(index);
+}
+
+Node Reducer::with_modes(Node root) {
+  if (root == no_node) return root;
+  std::unordered_map<Node, Node> done;
+  return graph_.replace(
+      root,
+      [&](Node node) -> Node {
+        const NodeData data = graph_[node];
+        if (data.silent) return no_node;
+        if (data.op == Op::call && data.index == static_cast<int>(Function::floor) && varies(data.operand[0])) {
+          return whole_part(with_modes(data.operand[0]));
+        }
+        if (data.op != Op::less && data.op != Op::less_equal) return no_node;
+        if (!varies(data.operand[0]) && !varies(data.operand[1])) return no_node;
+        NodeData relation = data;
+        for (int k = 0; k < 2; ++k) relation.operand[k] = with_modes(data.operand[k]);
+        return mode_of(relation);
+      },
+      done);
+}
+
+void Reducer::find_relations() {
+  FlatModel& flat = model_.flat;
+  for (FlatEquation& equation : flat.equations) {
+    equation.left = with_modes(between_events(equation.left));
+    equation.right = with_modes(between_events(equation.right));
+  }
+  for (FlatEquation& equation : flat.discrete_equations) equation.right = with_modes(equation.right);
+  for (Node& condition : flat.conditions) condition = with_modes(condition);
+  for (FlatAction& action : flat.actions) action.guard = with_modes(action.guard);
+  for (FlatAssertion& assertion : flat.assertions) assertion.condition = between_events(assertion.condition);
+  for (const FlatEquation& equation : flat.equations) {
+    Equation one;
+    one.left = equation.left;
+    one.right = equation.right;
+    one.residual = graph_.subtract(equation.left, equation.right);
+    one.place = equation.place;
+    one.text = equation.text;
+    model_.equations.push_back(one);
+  }
+}
+
+}  // namespace manyfold::modelica

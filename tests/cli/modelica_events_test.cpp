@@ -1,0 +1,205 @@
+// Models in the style of exports whose solution is known: tables, whole parts, sources, relations at the start. States
+// are integrals of what is looked at.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+class ModelicaEvents : public manyfold::test::CommandTest {
+ protected:
+  /// The values at the end, with one method of one step and one of several.
+  void solve(const std::string& head, const std::string& declarations, const std::string& equations,
+             const std::function<void(const json&)>& look) const {
+    std::ofstream(folder_ / "m.mo") << "//! base 0.1.0\npackage 'M'\n"
+                                    << head << "model 'M'\n"
+                                    << declarations << equations << "end 'M';\nend 'M';\n";
+    for (const char* method : {"radau5", "bdf"}) {
+      const auto outcome = call(fmt::format("solve m.mo --json --rtol 1e-8 --atol 1e-10 --method {}", method));
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      look(json::parse(outcome.out)["values"]);
+    }
+  }
+  static void expect(const json& values, const char* name, double value, double tolerance = 1e-6) {
+    EXPECT_NEAR(values[name].get<double>(), value, tolerance) << name;
+  }
+};
+
+std::string integral(const std::string& name, const std::string& of) {
+  return fmt::format("der('{}') = {};\n", name, of);
+}
+std::string zero_at_start(const std::string& name) {
+  return fmt::format("Real '{}'(start = 0.0, fixed = true);\n", name);
+}
+
+const std::string table_library = R"(
+function 'value'
+  input 'Table' 'id'; input Integer 'column'; input Real 'u';
+  output Real 'y';
+external "C" 'y' = ModelicaStandardTables_CombiTable1D_getValue('id', 'column', 'u') annotation(Library = {"a"});
+  annotation(derivative(order = 1) = 'slope');
+end 'value';
+function 'timeValue'
+  input 'TimeTable' 'id'; input Integer 'column'; input Real 't'; input Real 'next'; input Real 'before';
+  output Real 'y';
+external "C" 'y' = ModelicaStandardTables_CombiTimeTable_getValue('id', 'column', 't', 'next', 'before');
+end 'timeValue';
+function 'nextEvent'
+  input 'TimeTable' 'id'; input Real 't';
+  output Real 'y';
+external "C" 'y' = ModelicaStandardTables_CombiTimeTable_nextTimeEvent('id', 't');
+end 'nextEvent';
+function 'last'
+  input 'Table' 'id';
+  output Real 'y';
+external "C" 'y' = ModelicaStandardTables_CombiTable1D_maximumAbscissa('id');
+end 'last';
+type 'Smoothness' = enumeration('Linear', 'Continuous', 'Constant', 'Monotone1', 'Monotone2', 'Modified');
+type 'Extrapolation' = enumeration('Hold', 'LastTwo', 'Periodic', 'No');
+class 'Table'
+extends ExternalObject;
+  function constructor
+    input String 'tableName'; input String 'fileName'; input Real[:, :] 'table'; input Integer[:] 'columns';
+    input 'Smoothness' 'smoothness'; input 'Extrapolation' 'extrapolation'; input Boolean 'verboseRead' = true;
+    output 'Table' 'object';
+  external "C" 'object' = ModelicaStandardTables_CombiTable1D_init3('fileName', 'table', size('table', 1));
+  end constructor;
+  function destructor
+    input 'Table' 'object';
+  external "C" ModelicaStandardTables_CombiTable1D_close('object');
+  end destructor;
+end 'Table';
+class 'TimeTable'
+extends ExternalObject;
+  function constructor
+    input String 'tableName'; input String 'fileName'; input Real[:, :] 'table'; input Real 'startTime';
+    input Integer[:] 'columns'; input 'Smoothness' 'smoothness'; input 'Extrapolation' 'extrapolation';
+    output 'TimeTable' 'object';
+  external "C" 'object' = ModelicaStandardTables_CombiTimeTable_init3('fileName', 'table', 'startTime');
+  end constructor;
+end 'TimeTable';
+)";
+
+// u goes from -1 to 7 through a table from 0 to 5. The integrals are those of SciPy's interpolators.
+TEST_F(ModelicaEvents, TablesOfAllKinds) {
+  std::string declarations = "Real 'u' = 8.0 * time / 6.0 - 1.0;\nparameter Real 'end' = 'last'('t1');\n";
+  std::string equations;
+  const char* kinds[] = {"Linear", "Continuous", "Constant", "Monotone1", "Monotone2", "Modified", "Linear"};
+  for (int k = 1; k <= 7; ++k) {
+    declarations += fmt::format(
+        "parameter 'Table' 't{0}' = 'Table'(\"NoName\", \"NoName\", {{{{0.0, 1.0}}, {{1.0, 3.0}}, {{2.0, 2.0}}, "
+        "{{4.0, 2.5}}, {{5.0, 0.0}}}}, {{2}}, 'Smoothness'.'{1}', 'Extrapolation'.'{2}', false);\n",
+        k, kinds[k - 1],
+        k == 3   ? "Hold"
+        : k == 7 ? "Periodic"
+                 : "LastTwo");
+    declarations += zero_at_start(fmt::format("i{}", k));
+    equations += integral(fmt::format("i{}", k), fmt::format("'value'('t{}', 1, 'u')", k));
+  }
+  solve(table_library, declarations, "equation\n" + equations + "annotation(experiment(StopTime = 6));\n",
+        [](const json& values) {
+          const double expected[] = {3.9375, 1.822477921, 8.625, 4.21875, 4.21875, 2.788659873, 12.0};
+          for (int k = 1; k <= 7; ++k) expect(values, fmt::format("i{}", k).c_str(), expected[k - 1], 1e-5);
+        });
+}
+
+TEST_F(ModelicaEvents, TablesOfTimeChangeAtTheirEvents) {
+  std::string declarations;
+  std::string equations;
+  const char* kinds[][2] = {{"Constant", "Hold"}, {"Linear", "Periodic"}, {"Linear", "LastTwo"}};
+  for (int k = 1; k <= 3; ++k) {
+    declarations += fmt::format(
+        "parameter 'TimeTable' 't{0}' = 'TimeTable'(\"NoName\", \"NoName\", {{{{0.0, 0.0}}, {{1.0, 1.0}}, {{1.0, "
+        "2.0}}, {{2.5, 0.5}}}}, -1e60, {{2}}, 'Smoothness'.'{1}', 'Extrapolation'.'{2}');\n"
+        "discrete Real 'n{0}'(start = 0.0, fixed = true);\ndiscrete Real 's{0}'(start = 0.0, fixed = true);\n",
+        k, kinds[k - 1][0], kinds[k - 1][1]);
+    declarations += zero_at_start(fmt::format("i{}", k));
+    equations += fmt::format(
+        "when {{time >= pre('n{0}'), initial()}} then\n's{0}' = 'nextEvent'('t{0}', time);\n"
+        "'n{0}' = if 's{0}' < 1e60 then 's{0}' else 1e60;\nend when;\n",
+        k);
+    equations += integral(fmt::format("i{}", k), fmt::format("'timeValue'('t{0}', 1, time, 's{0}', pre('s{0}'))", k));
+  }
+  solve(table_library, declarations, "equation\n" + equations + "annotation(experiment(StopTime = 6));\n",
+        [](const json& values) {
+          expect(values, "i1", 3.0 + 3.5 * 0.5);
+          expect(values, "i2", 2.0 * 2.375 + 0.5);
+          expect(values, "i3", 2.375 + 3.5 * 0.5 - 0.5 * 3.5 * 3.5);
+        });
+}
+
+TEST_F(ModelicaEvents, WholePartsOfWhatVaries) {
+  solve("", zero_at_start("x") + zero_at_start("y") + zero_at_start("w") + "Real 'z'(start = 0.5, fixed = true);\n",
+        "equation\n" + integral("x", "mod(time, 0.3)") + integral("z", "1.0") +
+            integral("y", "floor('z') + 10 * ceil(2 * 'z') + 100 * div(-3 * 'z', 2) + 1000 * integer(-time)") +
+            integral("w", "rem('z', 0.4)") + "annotation(experiment(StopTime = 2));\n",
+        [](const json& values) {
+          expect(values, "x", 6 * 0.045 + 0.02);
+          // z from 0.5 to 2.5: floor 0, 1, 2; ceil(2 z) 2, 3, 4, 5; -div(3 z, 2) 0 until 2/3, 1, 2 from 4/3, 3 from 2.
+          expect(values, "y", 2.0 + 10 * 7.0 - 100 * (2.0 / 3.0 + 2 * (2.0 / 3.0) + 1.5) - 1000 * 3.0, 1e-4);
+          expect(values, "w", (0.16 - 0.01) / 2 + 4 * 0.08 + 0.005, 1e-5);
+        });
+}
+
+// Sources as the library writes them: what jumps at one time with another event, and Booleans that tick.
+TEST_F(ModelicaEvents, SourcesWithCountersAndTicks) {
+  solve("",
+        "Integer 'count';\nReal 'T_start';\nReal 'y';\ndiscrete Real 'pulseStart';\nBoolean 'q';\nBoolean 'tick';\n"
+        "Integer 'n'(start = 0, fixed = true);\n" +
+            zero_at_start("i") + zero_at_start("z"),
+        "initial equation\n'pulseStart' = 0.0;\nequation\n"
+        "when time >= (pre('count') + 1) * 0.5 + 0.1 then\n'count' = pre('count') + 1;\n'T_start' = time;\nend when;\n"
+        "'y' = if time < 0.1 then 0.0 else if time < 'T_start' + 0.2 then 3.0 else 0.0;\n"
+        "when sample(0.0, 0.3) then\n'pulseStart' = time;\nend when;\n"
+        "'q' = time >= 'pulseStart' and time < 'pulseStart' + 0.12;\n'tick' = sample(0.05, 0.4);\n"
+        "when 'tick' then\n'n' = pre('n') + 1;\nend when;\n" +
+            integral("i", "'y' + (if 'q' then 1.0 else 0.0)") + integral("z", "'n'") +
+            "initial algorithm\n'count' := integer((time - 0.1) / 0.5);\n'T_start' := 0.1 + 'count' * 0.5;\n"
+            "annotation(experiment(StopTime = 3));\n",
+        [](const json& values) {
+          expect(values, "i", 6 * 0.6 + 10 * 0.12);
+          expect(values, "z", 12.4);
+        });
+}
+
+// x > 0 becomes true at once where x leaves zero upwards, also with no speed at first.
+TEST_F(ModelicaEvents, RelationsThatBeginWhereBothSidesAreEqual) {
+  solve("", zero_at_start("x") + zero_at_start("v") + zero_at_start("s") + zero_at_start("a") + zero_at_start("b"),
+        "equation\n" + integral("x", "cos(time)") + integral("s", "'v'") + integral("v", "1.0") +
+            integral("a", "if 'x' > 0 then 1 else 0") + integral("b", "if 's' <= 0 then 0 else ceil('x')") +
+            "annotation(experiment(StopTime = 2));\n",
+        [](const json& values) {
+          expect(values, "a", 2.0);
+          expect(values, "b", 2.0);
+        });
+}
+
+// Coulomb friction as the library writes it: it sticks until the force exceeds 2, and slides with 2 from then on.
+TEST_F(ModelicaEvents, AMassThatSticks) {
+  solve(
+      "",
+      "Boolean 'startForward'(start = false, fixed = true);\nBoolean 'startBackward'(start = false, fixed = true);\n"
+      "Boolean 'locked'(start = false);\nInteger 'mode'(start = 3, fixed = true);\nReal 'sa';\nReal 'f';\nReal 'a';\n"
+      "parameter StateSelect 'select' = StateSelect.prefer;\n"
+      "Real 'v'(start = 0.0, fixed = true, stateSelect = StateSelect.always);\n",
+      "equation\n'a' = der('v');\n'a' = time - 'f';\n'f' = if 'locked' then 'sa' else if 'startForward' then 2.0 else "
+      "if 'startBackward' then -2.0 else if pre('mode') == 1 then 2.0 else -2.0;\n"
+      "'startForward' = pre('mode') == 0 and 'sa' > 2.0 or initial() and 'v' > 0.0;\n"
+      "'startBackward' = pre('mode') == 0 and 'sa' < (-2.0) or initial() and 'v' < 0.0;\n"
+      "'locked' = not (((pre('mode') == 1 or 'startForward') or pre('mode') == (-1)) or 'startBackward');\n"
+      "'a' = if 'locked' then 0.0 else if 'startForward' or pre('mode') == 1 then 'sa' - 2.0 else 'sa' + 2.0;\n"
+      "'mode' = if (pre('mode') == 1 or 'startForward') and 'v' > 0.0 then 1 else if (pre('mode') == (-1) or "
+      "'startBackward') and 'v' < 0.0 then -1 else 0;\nannotation(experiment(StopTime = 4));\n",
+      [](const json& values) { expect(values, "v", 2.0, 1e-5); });
+}
+
+}  // namespace

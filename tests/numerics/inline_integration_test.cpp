@@ -146,9 +146,9 @@ void expect_same_solution(double tolerances) {
   ASSERT_EQ(inlined.outcomes[0].status, Status::success);
   EXPECT_EQ(inlined.outcomes[0].counters.newton_failures, 0);
   // The same steps but for what rounding and the iterations' ends make of them.
-  EXPECT_NEAR(static_cast<double>(inlined.outcomes[0].counters.steps) /
-                  static_cast<double>(plain.outcomes[0].counters.steps),
-              1.0, 0.1);
+  EXPECT_NEAR(
+      static_cast<double>(inlined.outcomes[0].counters.steps) / static_cast<double>(plain.outcomes[0].counters.steps),
+      1.0, 0.1);
   for (int i = 0; i < plain.variable_count; ++i) {
     EXPECT_NEAR(inlined.value(0, 0, i), plain.value(0, 0, i), tolerances * rtol) << i;
   }

@@ -128,6 +128,7 @@ class EventMonitor {
     for (int i = 0; i < events; ++i) put(occurrences_[i], 0.0);
     put(previous_, -largest_number);
     put(crowded_, 0.0);
+    put(uncertain_, 0.0);
     put(total_, 0.0);
   }
 
@@ -623,11 +624,11 @@ class EventMonitor {
     return result;
   }
 
-  Real side_[size];                                      ///< sign of every root function; 0: not known yet
-  Real start_[size];                                     ///< root functions at the begin of the next step
-  Real remembered_[System::remembers_sides ? size : 1];  ///< sides that the discrete state has
-  Real range_[System::remembers_sides ? size : 1];       ///< largest size of such functions so far
-  Real uncertain_ = Real(0.0);                           ///< time of the last events, as far as `remembers_sides`
+  Real side_[size];                                           ///< sign of every root function; 0: not known yet
+  Real start_[size];                                          ///< root functions at the begin of the next step
+  Real remembered_[System::remembers_sides ? size : 1] = {};  ///< sides that the discrete state has
+  Real range_[System::remembers_sides ? size : 1] = {};       ///< largest size of such functions so far
+  Real uncertain_ = Real(0.0);                                ///< time of the last events, as far as `remembers_sides`
   CountOf<Real> occurrences_[size];
   Real next_time_;       ///< the next scheduled time
   Real previous_;        ///< time of the events before; infinite: none

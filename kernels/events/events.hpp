@@ -467,7 +467,8 @@ class EventMonitor {
         side = select(leaves, sign(sample[part + 1].value[i]), side);
         const Sides values = sides(sample, part, i, side);
         const Mask at_begin = part == 0 ? open & astray(i, state, sample, tolerance) : Mask(false);
-        const Mask across = open & (at_begin | ((values.end < Real(0.0)) & !still_there(i, values)));
+        const Real rounding = allowance(i, values);
+        const Mask across = open & (at_begin | (values.end < -rounding));
         const Mask dip = open & !leaves & may_dip(values);
         if (!any(across | dip)) continue;
 
@@ -484,7 +485,7 @@ class EventMonitor {
           Real top;
           Real above;
           const Sides turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
-          const Mask left_it = seek(lift & !at_once, state, i, -side, left, right, turned, top, above);
+          const Mask left_it = seek(lift & !at_once, state, i, -side, left, right, turned, Real(0.0), top, above);
           at_once = lift & !left_it;
           lo = select(left_it, top, lo);
           value_lo = select(left_it, -above, value_lo);
@@ -492,7 +493,7 @@ class EventMonitor {
         if (any(dip)) {
           Real bottom;
           Real below;
-          const Mask through = seek(dip, state, i, side, left, right, values, bottom, below);
+          const Mask through = seek(dip, state, i, side, left, right, values, rounding, bottom, below);
           const Mask downwards = through & allowed(-side);
           const Mask upwards = through & !downwards;
           hi = select(downwards, bottom, hi);
@@ -527,21 +528,22 @@ class EventMonitor {
     return select((x > Real(0.0)) & (x < Real(1.0)), x, Real(0.5));
   }
 
-  /// Is function i, which begins on the surface, no further from the side that the discrete state has than rounding
-  /// goes? An event that leaves its surface slowly would else follow itself again and again.
-  MANYFOLD_INLINE Mask still_there(int i, const Sides& values) const {
+  /// How far function i may be on the other side than the discrete state has it, if it begins on the surface: as far as
+  /// rounding goes. An event that leaves its surface slowly would else follow itself again and again.
+  MANYFOLD_INLINE Real allowance(int i, const Sides& values) const {
     if constexpr (System::remembers_sides) {
-      return (remembered_[i] != Real(0.0)) & (values.begin <= Real(0.0)) & (values.end >= Real(-surface) * range_[i]);
+      const Real rounding = Real(surface) * range_[i];
+      return select((remembered_[i] != Real(0.0)) & (values.begin <= rounding), rounding, Real(0.0));
     } else {
-      return Mask(false);
+      return Real(0.0);
     }
   }
 
-  /// Looks between lo and hi for a place where `side` times root function i is negative, by minimising it: cubic
+  /// Looks between lo and hi for a place where `side` times root function i is below -rounding, by minimising it: cubic
   /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where
   /// there is one, and it in `place`.
   static MANYFOLD_OUTLINE Mask seek(Mask lanes, const State& state, int i, const Real& side, Real lo, Real hi,
-                                    const Sides& values, Real& place, Real& value_there) {
+                                    const Sides& values, const Real& rounding, Real& place, Real& value_there) {
     const Real per_part{double(parts)};
     Real low_value = values.begin;
     Real high_value = values.end;
@@ -566,7 +568,7 @@ class EventMonitor {
       const Roots here = at(state, u);
       const Real value = side * here.value[i];
       const Real slope = side * here.slope[i];
-      const Mask below = lanes & (value < Real(0.0));
+      const Mask below = lanes & (value < -rounding);
       found = found | below;
       place = select(below, u, place);
       value_there = select(below, value, value_there);

@@ -429,7 +429,7 @@ std::string ModelCode::action() {
   Body body(graph_, names_, 4);
   body.line("using Number = manyfold::NumberOf<decltype(y)>;");
   update(body, false);
-  return function("action(auto event, const auto& t, auto& y, const auto&, const auto& p, auto& d)", body.text());
+  return function("action(int event, const auto& t, auto& y, const auto&, const auto& p, auto& d)", body.text());
 }
 
 std::string ModelCode::initial_discrete() {

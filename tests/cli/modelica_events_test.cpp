@@ -202,4 +202,44 @@ TEST_F(ModelicaEvents, AMassThatSticks) {
       [](const json& values) { expect(values, "v", 2.0, 1e-5); });
 }
 
+// Three clutches between four inertias, with the library's friction: which of them stick is decided together.
+// Reference: SciPy (DOP853 at 1e-12) from event to event, the modes by trying all combinations.
+TEST_F(ModelicaEvents, ClutchesThatShareAShaft) {
+  const auto clutch = [](int k) {
+    return fmt::format(R"(
+r{k} = w{k} - w{next};
+der(w{k}) - der(w{next}) = if locked{k} then 0 else if free{k} then sa{k} else if sf{k} or pre(mode{k}) == 1 and not sb{k}
+  then sa{k} - 1.1 * f{k} else sa{k} + 1.1 * f{k};
+free{k} = f{k} <= 0;
+sf{k} = pre(mode{k}) == 0 and (sa{k} > 1.1 * f{k} or pre(sf{k}) and sa{k} > f{k})
+  or pre(mode{k}) == -1 and r{k} > 1e-6 or initial() and r{k} > 0;
+sb{k} = pre(mode{k}) == 0 and (sa{k} < -1.1 * f{k} or pre(sb{k}) and sa{k} < -f{k})
+  or pre(mode{k}) == 1 and r{k} < -1e-6 or initial() and r{k} < 0;
+locked{k} = not free{k} and not (pre(mode{k}) == 1 or sf{k} or pre(mode{k}) == -1 or sb{k});
+tau{k} = if locked{k} then sa{k} else if sf{k} then f{k} else if sb{k} then -f{k} else if free{k} then 0
+  else if pre(mode{k}) == 1 then f{k} else -f{k};
+mode{k} = if free{k} then 2 else if (pre(mode{k}) == 1 or pre(mode{k}) == 2 or sf{k}) and r{k} > 0 then 1
+  else if (pre(mode{k}) == -1 or pre(mode{k}) == 2 or sb{k}) and r{k} < 0 then -1 else 0;
+)",
+                       fmt::arg("k", k), fmt::arg("next", k + 1));
+  };
+  std::string declarations = "Real w1(start = 10, fixed = true);\n";
+  for (int k = 1; k <= 3; ++k) {
+    declarations += fmt::format(
+        "Real w{next}(start = 0, fixed = true), r{k}, f{k}, sa{k}, tau{k};\nBoolean free{k}, locked{k};\n"
+        "Boolean sf{k}(start = false, fixed = true), sb{k}(start = false, fixed = true);\n"
+        "Integer mode{k}(start = 3, fixed = true);\n",
+        fmt::arg("k", k), fmt::arg("next", k + 1));
+  }
+  solve("", declarations,
+        "equation\nder(w1) = 10 * sin(0.4 * 3.141592653589793 * time) - tau1;\nder(w2) = tau1 - tau2;\n"
+        "der(w3) = tau2 - tau3;\nder(w4) = tau3;\nf1 = 10 * (0.55 + 0.5 * sin(5 * time));\n"
+        "f2 = if time < 0.4 then 0 else 10;\nf3 = if time < 0.9 then 0 else 10;\n" +
+            clutch(1) + clutch(2) + clutch(3) + "annotation(experiment(StopTime = 10));\n",
+        [](const json& values) {
+          expect(values, "w1", 0.6607411574063, 1e-5);
+          for (const char* other : {"w2", "w3", "w4"}) expect(values, other, 3.1130862808644, 1e-5);
+        });
+}
+
 }  // namespace

@@ -190,6 +190,12 @@ TEST_F(ModelicaFiles, IdealDiodesBeginWhereTheySwitch) {
   EXPECT_NEAR(found["values"]["ia"].get<double>(), -51.7273545, 1e-3);
   EXPECT_NEAR(found["values"]["ib"].get<double>(), 51.72086638, 1e-3);
   EXPECT_NEAR(found["values"]["iL"].get<double>(), 51.71253394, 1e-3);
+  // A hundredth of the resistance, fifteen commutations. Reference: SciPy (Radau at 1e-9), which tries all
+  // combinations.
+  const json small = solution("bridge.mo --set Ron=1e-5 --t-end 0.05 --method radau5 --rtol 1e-6 --atol 1e-6");
+  EXPECT_NEAR(small["values"]["ia"].get<double>(), -52.1680018, 1e-4);
+  EXPECT_NEAR(small["values"]["ib"].get<double>(), 52.16213789, 1e-4);
+  EXPECT_NEAR(small["values"]["iL"].get<double>(), 52.15317165, 1e-4);
 }
 
 TEST_F(ModelicaFiles, CommutationsAgreeWithTheirReference) {

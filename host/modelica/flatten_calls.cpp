@@ -32,9 +32,30 @@ const std::map<std::string, const char*> refused = {
 
 }  // namespace
 
+/// What a function is called with: a value, another function, or function f(x = 1), a function of the inputs that are
+/// left.
+Value Flattener::argument(const Expression& expression, const Scope& scope) {
+  const bool may_be_function = expression.kind == Kind::reference || expression.kind == Kind::partial_call;
+  if (!may_be_function) return evaluate(expression, scope);
+  const std::string name = dotted(expression.parts);
+  const Value* given = scope.find(name);
+  Value result;
+  if (given != nullptr && given->function != nullptr) result = *given;
+  const Class* own = given == nullptr ? find_class(name) : nullptr;
+  if (own != nullptr && own->kind == Class::Kind::function) result.function = own;
+  if (expression.kind == Kind::reference) return result.function != nullptr ? result : evaluate(expression, scope);
+  if (result.function == nullptr) fail(expression.place, fmt::format("'{}' is no function", name));
+  if (!expression.operands.empty()) fail(expression.place, "inputs that are given are named: function f(x = 1)");
+  for (const auto& [input, value] : expression.named) result.fields.push_back({input, evaluate(*value, scope)});
+  return result;
+}
+
 Value Flattener::call(const Expression& expression, const Scope& scope) {
   std::string name = dotted(expression.parts);
   Value result;
+  if (const Value* given = scope.find(name); given != nullptr && given->function != nullptr) {
+    return call_function(*given->function, expression, scope, false, given->fields);
+  }
   if (const Class* own = find_class(name)) {
     if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
     if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
@@ -335,14 +356,19 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = evaluate(*actual, scope);
   } else if (name == "pre" || name == "edge" || name == "change") {
     need(1);
-    result = evaluate(*operands[0], scope);
-    for (Node& item : result.items) {
+    // In an algorithm the variable may have been assigned to already: it is meant itself.
+    Scope declared = scope;
+    std::erase_if(declared.values, [&](const auto& entry) { return known_name(entry.first); });
+    result = evaluate(*operands[0], declared);
+    for (std::size_t k = 0; k < result.items.size(); ++k) {
+      Node& item = result.items[k];
       const NodeData data = graph_[item];
       if (data.op != Op::variable || data.order > 0) fail(expression.place, fmt::format("{} takes a variable", name));
       const Node before = graph_.pre(data.index);
       if (name == "pre") item = before;
-      if (name == "edge") item = graph_.conjunction(item, graph_.negation(before));
-      if (name == "change") item = graph_.negation(graph_.relation(Op::equal, item, before, true));
+      const Node now = name == "pre" ? item : evaluate(*operands[0], scope).items[k];
+      if (name == "edge") item = graph_.conjunction(now, graph_.negation(before));
+      if (name == "change") item = graph_.negation(graph_.relation(Op::equal, now, before, true));
     }
   } else if (name == "initial") {
     result = Value::scalar(graph_.event(Op::initial));

@@ -47,6 +47,8 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
     }
     case Kind::reference:
       return reference(expression, scope);
+    case Kind::partial_call:
+      fail(expression.place, "a function without all its inputs may be an argument alone");
     case Kind::call:
       return call(expression, scope);
     case Kind::chain:
@@ -181,6 +183,9 @@ int Flattener::integer(const Expression& expression, const Scope& scope, const c
 Value Flattener::reference(const Expression& expression, const Scope& scope) {
   const NamePart& first = expression.parts[0];
   if (const Value* local = scope.find(first.name)) {
+    if (local->function != nullptr) {
+      fail(expression.place, fmt::format("'{}' is a function: it may be called, or be an argument", first.name));
+    }
     Value value = *local;
     for (std::size_t k = 0; k < expression.parts.size(); ++k) {
       if (k > 0) value = member(value, expression.parts[k].name, expression.place);
@@ -237,7 +242,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
   Value parts;
   if (assembled(name, scope, expression.place, parts)) return parts;
   if (const Class* own = find_class(name); own != nullptr && own->kind == Class::Kind::function) {
-    fail(expression.place, fmt::format("'{}' is a function: functions as arguments are not supported", name));
+    fail(expression.place, fmt::format("'{}' is a function: it may be called, or be an argument", name));
   }
   // A member of a record whose value has no declaration of its own.
   const std::size_t dot = name.rfind('.');

@@ -60,8 +60,10 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
   return result;
 }
 
-/// `all`: an array of all results, for tuples; otherwise the first.
-Value Flattener::call_function(const Class& function, const Expression& expression, const Scope& scope, bool all) {
+/// `all`: an array of all results, for tuples; otherwise the first. `given_before`: inputs that have their value
+/// already.
+Value Flattener::call_function(const Class& function, const Expression& expression, const Scope& scope, bool all,
+                               const std::vector<Member>& given_before) {
   if (function.partial) fail(expression.place, fmt::format("'{}' is a partial function", function.name));
   if (++depth_ > deepest_calls)
     fail(expression.place, fmt::format("calls of '{}' are nested too deeply", function.name));
@@ -70,8 +72,10 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
   frame.left = frame.returned = graph_.number(0.0);
   std::size_t position = 0;
   std::vector<std::string> inputs;
+  for (const auto& [name, value] : given_before) frame.scope.values[name] = value;
   for (const Declaration& declaration : function.declarations) {
     if (declaration.input) {
+      if (frame.scope.values.contains(declaration.name)) continue;
       inputs.push_back(declaration.name);
       const Expression* given = position < expression.operands.size() ? expression.operands[position].get() : nullptr;
       ++position;
@@ -81,7 +85,7 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
       if (given == nullptr && !declaration.binding) {
         fail(expression.place, fmt::format("'{}' needs a value for '{}'", function.name, declaration.name));
       }
-      Value value = given != nullptr ? evaluate(*given, scope) : evaluate(*declaration.binding, frame.scope);
+      Value value = given != nullptr ? argument(*given, scope) : argument(*declaration.binding, frame.scope);
       if (value.dims.size() != declaration.dimensions.size() && !value.is_text &&
           find_class(declaration.type) == nullptr) {
         fail(given != nullptr ? given->place : expression.place,

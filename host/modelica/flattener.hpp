@@ -123,6 +123,7 @@ class Flattener {
 
   // flatten_calls.cpp
   Value call(const Expression& expression, const Scope& scope);
+  Value argument(const Expression& expression, const Scope& scope);
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool linspace(const Expression& expression, const Scope& scope, Value& result);
@@ -151,7 +152,8 @@ class Flattener {
     bool model = false;       ///< an algorithm of the model: other names are its variables
     std::set<std::string> assigned;
   };
-  Value call_function(const Class& function, const Expression& expression, const Scope& scope, bool all);
+  Value call_function(const Class& function, const Expression& expression, const Scope& scope, bool all,
+                      const std::vector<Member>& given_before = {});
   Value construct(const Class& record, const Expression& expression, const Scope& scope);
   Value default_of(const Declaration& declaration, const Scope& scope);
   void execute(const std::vector<Statement>& statements, Frame& frame);

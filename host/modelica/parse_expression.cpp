@@ -213,6 +213,13 @@ ExpressionPtr ExpressionParser::primary() {
     sign->operands.push_back(factor());
     return sign;
   }
+  if (token.is("function") && stream_.peek(1).is_name()) {
+    stream_.take();
+    ExpressionPtr given = reference();
+    given->kind = Kind::partial_call;
+    arguments(*given);
+    return given;
+  }
   if (token.is_name() && !(is_reserved(token) && !token.is("function"))) {
     ExpressionPtr name = reference();
     if (!stream_.peek().is("(")) return name;

@@ -43,6 +43,7 @@ enum class Kind {
   boolean,
   reference,      ///< parts
   call,           ///< parts: the function's name; operands, named
+  partial_call,   ///< function f(named): the function with some of its inputs given
   chain,          ///< operands joined by `words`: + - * / and or, from left to right
   power,          ///< two operands
   negation,       ///< unary - or not, in words[0]

@@ -9,6 +9,7 @@
 
 namespace manyfold::modelica {
 
+struct Class;
 struct Member;
 struct Table;
 
@@ -21,6 +22,7 @@ struct Value {
   std::vector<Member> fields;   ///< of a record
   std::vector<Value> elements;  ///< of an array of records; one dimension
   std::shared_ptr<const Table> table;
+  const Class* function = nullptr;  ///< that is an argument; `fields` are inputs that have their value already
 
   static Value scalar(Node node);
   static Value computed_text();
@@ -55,7 +57,7 @@ inline bool Value::is_scalar() const {
   return dims.empty() && items.size() == 1;
 }
 inline bool Value::is_record() const {
-  return !fields.empty();
+  return !fields.empty() && function == nullptr;
 }
 
 /// "[2, 3]", or "a number".

@@ -55,6 +55,15 @@ TEST(Exported, StringsMakeMessages) {
                 {"strings that compute are not supported"});
 }
 
+// In an algorithm pre means the variable, also where it has been assigned to.
+TEST(Exported, ValuesBeforeAnAssignment) {
+  const CompiledModel model = compiled(
+      "model 'M'\ndiscrete Integer 'n'(start = 0, fixed = true);\nReal 'x'(start = 0.0, fixed = true);\nalgorithm\n"
+      "when 'x' > 1.0 then\n'n' := pre('n') + 1;\nelsewhen 'x' < -1.0 then\n'n' := pre('n') + 10;\nend when;\n"
+      "equation\nder('x') = sin(time);\nend 'M';\n");
+  EXPECT_NE(model.header.find("+ 10.0"), std::string::npos) << model.header;
+}
+
 // Continuously differentiable branches make no event; a kink within an iterated loop makes none either.
 TEST(Exported, SmoothExpressionsOfLoops) {
   const auto diode = [](const std::string& order) {
@@ -98,13 +107,23 @@ TEST(Exported, TablesAreRefusedWithAReason) {
                 {"only tables with one abscissa are supported"});
 }
 
-TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
+TEST(Exported, FunctionsAreArguments) {
   const std::string functions =
-      "function 'f'\ninput Real 'x';\ninput 'F' 'g';\noutput Real 'y';\nalgorithm\n'y' := 'g'('x');\nend 'f';\n"
-      "function 'twice'\ninput Real 'x';\noutput Real 'y' = 2.0 * 'x';\nend 'twice';\n"
+      "function 'f'\ninput Real 'x';\ninput 'F' 'g';\noutput Real 'y';\nalgorithm\n'y' := 'g'('x') + 'g'('x' = 1.0);\n"
+      "end 'f';\n"
+      "function 'times'\ninput Real 'x';\ninput Real 'k' = 2.0;\noutput Real 'y' = 'k' * 'x';\nend 'times';\n"
       "partial function 'F'\ninput Real 'x';\noutput Real 'y';\nend 'F';";
-  expect_errors(package_text(functions, "Real 'x' = 'f'(time, 'twice');", ""),
-                {"'twice' is a function: functions as arguments are not supported"});
+  const std::string state = "Real 'x'(start = 1.0, fixed = true);";
+  const CompiledModel model =
+      compiled(package_text(functions, state, "der('x') = 'f'('x', 'times') - 'f'('x', function 'times'('k' = 7.0));"));
+  EXPECT_NE(model.header.find("7.0"), std::string::npos);
+  expect_errors(package_text(functions, state, "der('x') = 'f'('x', 'F');"), {"'F' is a partial function"});
+  expect_errors(package_text(functions, state, "der('x') = 'f'('x', function 'none'('k' = 7.0));"),
+                {"'none' is no function"});
+  expect_errors(package_text(functions, state, "der('x') = 'times' + 1.0;"), {"'times' is a function"});
+}
+
+TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
   expect_errors("model m\nReal y;\nequation\npartition\nClock c = Clock(0.1);\nend m;\n",
                 {"clocked models are not supported"});
 }

@@ -116,6 +116,8 @@ class ModelCode {
   void whole_parts_now(Body& pass, bool initial);
   Node whole_part_at_event(Body& pass, int k);
   void count_steps(Body& body);
+  bool has_discrete(Node root);
+  void look_at_arguments(Body& pass);
   std::vector<int> discrete_order();
   std::vector<Node> roots_of_update(bool initial);
   bool depends_on_start(Node condition);

@@ -266,6 +266,24 @@ void ModelCode::count_steps(Body& body) {
   }
 }
 
+/// Does it depend on what changes at events?
+bool ModelCode::has_discrete(Node root) {
+  const std::vector<Node> nodes = graph_.below(root);
+  return std::any_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const NodeData& data = graph_[node];
+    return data.op == Op::mode || (data.op == Op::variable && place_of_discrete_.contains(data.index));
+  });
+}
+
+/// What arguments that change at events were before this one.
+void ModelCode::look_at_arguments(Body& pass) {
+  for (std::size_t k = 0; k < model_.whole_parts.size(); ++k) {
+    const Node argument = model_.whole_parts[k].argument;
+    if (!has_discrete(argument)) continue;
+    pass.line(fmt::format("looked[{0}] = select(first > 0.5, {1}, looked[{0}]);", k, pass.number(argument)));
+  }
+}
+
 /// At its event a whole part changes by one, whatever rounding says of its argument, unless the action of another event
 /// at that time has seen it before. Otherwise the argument is looked at, for it may have jumped.
 Node ModelCode::whole_part_at_event(Body& pass, int k) {
@@ -279,7 +297,7 @@ Node ModelCode::whole_part_at_event(Body& pass, int k) {
   const Node up = graph_.event(Op::whole_step, 3 * k + 1);
   const Node down = graph_.event(Op::whole_step, 3 * k + 2);
   const std::string now = pass.number(x);
-  pass.line(fmt::format("looked[{0}] = select(first > 0.5, {1}, looked[{0}]);", k, now));
+  if (!has_discrete(x)) pass.line(fmt::format("looked[{0}] = select(first > 0.5, {1}, looked[{0}]);", k, now));
   pass.bind(moved, fmt::format("!({} == looked[{}])", now, k));
   pass.bind(up, fmt::format("first * steps[{}] > 0.5", k));
   pass.bind(down, fmt::format("first * steps[{}] < -0.5", k));
@@ -382,6 +400,7 @@ void ModelCode::update(Body& body, bool initial) {
     pass.bind(graph_.event(Op::initial), "never > 0.5");
   }
   program(pass, roots_of_update(initial), "d");
+  if (!initial) look_at_arguments(pass);
   // From here on relations and discrete variables have their new values.
   Body now = pass.afresh();
   for (const Node node : graph_.below(std::span<const Node>(roots_of_update(initial)))) {

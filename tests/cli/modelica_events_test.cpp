@@ -138,14 +138,20 @@ TEST_F(ModelicaEvents, TablesOfTimeChangeAtTheirEvents) {
 }
 
 TEST_F(ModelicaEvents, WholePartsOfWhatVaries) {
-  solve("", zero_at_start("x") + zero_at_start("y") + zero_at_start("w") + "Real 'z'(start = 0.5, fixed = true);\n",
+  solve("",
+        zero_at_start("x") + zero_at_start("y") + zero_at_start("w") + zero_at_start("v") +
+            "Real 'z'(start = 0.5, fixed = true);\n",
         "equation\n" + integral("x", "mod(time, 0.3)") + integral("z", "1.0") +
             integral("y", "floor('z') + 10 * ceil(2 * 'z') + 100 * div(-3 * 'z', 2) + 1000 * integer(-time)") +
+            integral("v", "div(integer(10 * time), 3) + 100 * ceil(0.5 * floor(4 * 'z'))") +
             integral("w", "rem('z', 0.4)") + "annotation(experiment(StopTime = 2));\n",
         [](const json& values) {
           expect(values, "x", 6 * 0.045 + 0.02);
           // z from 0.5 to 2.5: floor 0, 1, 2; ceil(2 z) 2, 3, 4, 5; -div(3 z, 2) 0 until 2/3, 1, 2 from 4/3, 3 from 2.
           expect(values, "y", 2.0 + 10 * 7.0 - 100 * (2.0 / 3.0 + 2 * (2.0 / 3.0) + 1.5) - 1000 * 3.0, 1e-4);
+          // Whole parts of whole parts: div 1 from 0.3 to 0.6, ..., 6 from 1.8 on; 4 z from 2 to 10, halved and rounded
+          // up.
+          expect(values, "v", 0.3 * 15 + 0.2 * 6 + 100 * 0.25 * (1 + 2 + 2 + 3 + 3 + 4 + 4 + 5), 1e-4);
           expect(values, "w", (0.16 - 0.01) / 2 + 4 * 0.08 + 0.005, 1e-5);
         });
 }

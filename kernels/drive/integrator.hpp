@@ -4,7 +4,7 @@
 
 #include "../constraints/projection.hpp"
 #include "../constraints/settled_output.hpp"
-#include "../events/events.hpp"
+#include "../events/event_monitor.hpp"
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../start/initial_conditions.hpp"

@@ -106,6 +106,8 @@ class ModelCode {
   void update(Body& body, bool initial);
   void conditions_before(Body& body);
   void relations_now(Body& pass, bool initial);
+  int switch_count() const;
+  std::string one_at_a_time(Body& pass, std::size_t relation, const std::string& now);
   Node rate_of(Node root);
   Node at_start_of(const Relation& relation);
   void condition_now(Body& pass, int k, bool initial);

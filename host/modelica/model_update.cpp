@@ -1,5 +1,9 @@
 // What happens at an event: relations, conditions of when clauses and discrete variables are evaluated in turn, until
-// nothing changes any more (Modelica's event iteration). Lanes may differ, so that all take the same number of passes.
+// nothing changes any more (Modelica's event iteration). A lane that has settled repeats itself until all have.
+//
+// Switches that depend on each other, as those of diodes and clutches, are a complementarity problem: first all that
+// contradict their relations change together, and where that goes in a circle, one at a time, the first of them
+// (Murty's least index; block pivoting as in J. J. Judice, F. M. Pires, Comput. Oper. Res. 21 (1994) 587).
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -16,7 +20,11 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
+/// Passes in which all change together.
 constexpr int most_passes = 8;
+/// Passes in which one switch changes, for each switch and at most.
+constexpr int single_passes = 3;
+constexpr int most_single_passes = 60;
 
 }  // namespace
 
@@ -223,8 +231,26 @@ void ModelCode::relations_now(Body& pass, bool initial) {
       pass.line(fmt::format("const auto {} = {};", name, text));
       text = name;
     }
+    if (slot_of_relation_[k] >= 0 && !scheduled && !kept && switch_count() > 1) text = one_at_a_time(pass, k, text);
     pass.bind(graph_.mode(static_cast<int>(k)), text);
   }
+}
+
+/// Relations that the discrete state remembers.
+int ModelCode::switch_count() const {
+  return static_cast<int>(
+      std::count_if(slot_of_relation_.begin(), slot_of_relation_.end(), [](int slot) { return slot >= 0; }));
+}
+
+/// The relation that `now` says, but in a single pass as it was if another one has changed in this pass.
+std::string ModelCode::one_at_a_time(Body& pass, std::size_t relation, const std::string& now) {
+  const std::string value = names_.of("value");
+  const std::string stays = names_.of("stays");
+  const std::string held = fmt::format("(d[{}] > 0.5)", slot_of_relation_[relation]);
+  pass.line(fmt::format("const Number {} = select({}, 1.0, 0.0);", value, now));
+  pass.line(fmt::format("const auto {} = single * moves > 0.5;", stays));
+  pass.line(fmt::format("moves = select({} == d[{}], moves, 1.0);", value, slot_of_relation_[relation]));
+  return fmt::format("(({0} & {1}) | (!{0} & ({2} > 0.5)))", stays, held, value);
 }
 
 /// Which whole part has its event: 1 upwards, -1 downwards.
@@ -293,7 +319,7 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   pass.line(fmt::format("const auto {} = ({}) & !(was[{}] > 0.5);", becomes, name, k));
   // Once at an event: rounding may take a relation back to where it was.
   pass.line(fmt::format("was[{0}] = select({1}, 1.0, was[{0}]);", k, name));
-  if (!initial) pass.line(fmt::format("changed = select({}, 1.0, changed);", becomes));
+  pass.line(fmt::format("changed = select({}, 1.0, changed);", becomes));
   pass.bind(edge, becomes);
 }
 
@@ -336,11 +362,20 @@ void ModelCode::update(Body& body, bool initial) {
   } else {
     for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
   }
-  const int passes = std::clamp(1 + discrete_count_ + static_cast<int>(conditions), 2, most_passes);
-  body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", passes));
+  const int together = std::clamp(1 + discrete_count_ + static_cast<int>(conditions), 2, most_passes);
+  const int single = switch_count() > 1 ? std::min(single_passes * switch_count(), most_single_passes) : 0;
+  body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", together + single));
   Body pass = body.inner(2);
   pass.line("const Number first = pass == 0 ? 1.0 : 0.0;");
-  if (!initial && conditions > 0) pass.line("Number changed = 0.0;");
+  if (single > 0) {
+    pass.line(fmt::format("const Number single = pass < {} ? 0.0 : 1.0;", together));
+    pass.line("Number moves = 0.0;");
+  }
+  if (discrete_count_ > 0) {
+    pass.line(fmt::format("Number old[{}];", discrete_count_));
+    pass.line(fmt::format("for (int k = 0; k < {}; ++k) old[k] = d[k];", discrete_count_));
+  }
+  if (conditions > 0) pass.line("Number changed = 0.0;");
   if (initial) {
     pass.bind(graph_.event(Op::initial), "first > 0.5");
   } else {
@@ -376,6 +411,12 @@ void ModelCode::update(Body& body, bool initial) {
           fmt::format("for (int k = 0; k < {}; ++k) fires[k] = select(changed > 0.5, 0.0, fires[k]);", events_.size()));
     }
   }
+  now.line(fmt::format("Number unsettled = {};", conditions > 0 ? "changed" : "0.0"));
+  if (discrete_count_ > 0) {
+    now.line(fmt::format("for (int k = 0; k < {}; ++k) unsettled = select(d[k] == old[k], unsettled, 1.0);",
+                         discrete_count_));
+  }
+  now.line("if (pass > 0 && !any(unsettled > 0.5)) break;");
   body.take(pass);
   body.take(now);
   body.line("}");

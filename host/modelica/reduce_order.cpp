@@ -1,6 +1,5 @@
-// In which order equations are solved, and for what: blocks, tearing, closed forms of small linear blocks.
+// In which order equations are solved, and for what: blocks and tearing.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -14,13 +13,6 @@ namespace {
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
-
-/// Larger linear blocks have more operations in closed form than in Newton's method.
-constexpr std::size_t largest_closed_form = 4;
-/// For which gamma h the pivots of a stage are looked at.
-constexpr double stage_steps[] = {1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6};
-/// Of conditions in a block: all 2^n cases are looked at.
-constexpr std::size_t most_switches = 8;
 
 }  // namespace
 
@@ -50,28 +42,6 @@ Incidence Reducer::incidence_of(const std::vector<Equation>& equations, const st
   return result;
 }
 
-/// Does it follow from parameters alone, and what is it with their defaults?
-bool Reducer::known_from_parameters(Node root, double& value) {
-  bool known = true;
-  value = graph_.evaluate(root, [&](Node leaf) {
-    const NodeData data = graph_[leaf];
-    if (data.op != Op::variable || !is_given(data.index)) {
-      known = false;
-      return 0.0;
-    }
-    return default_value(leaf);
-  });
-  return known;
-}
-
-/// Of a parameter that is free.
-double Reducer::default_value(Node leaf) {
-  const FlatVariable& one = variable(graph_[leaf].index);
-  if (one.binding != no_node && graph_.is_number(one.binding)) return graph_.value(one.binding);
-  if (one.start != no_node && graph_.is_number(one.start)) return graph_.value(one.start);
-  return 0.0;
-}
-
 /// value := what the equation gives for the quantity, if it is linear in it.
 bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
   if (equation.left == quantity && !contains(equation.right, quantity)) {
@@ -97,72 +67,6 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
     value = graph_.negate(graph_.divide(rest, slope));
   }
   return true;
-}
-
-/// Conditions that stand for what they are.
-Node Reducer::with_known_conditions(Node root) {
-  std::unordered_map<Node, Node> done;
-  return graph_.replace(
-      root,
-      [&](Node node) {
-        const auto found = conditions_.find(node);
-        return found == conditions_.end() ? no_node : found->second;
-      },
-      done);
-}
-
-/// Modes and Boolean variables below `root`, beside those that are known already. False if there are too many, or if it
-/// depends on anything else but parameters.
-bool Reducer::add_switches(Node root, std::vector<Node>& switches) {
-  for (const Node node : graph_.below(root)) {
-    const NodeData data = graph_[node];
-    const bool held =
-        data.op == Op::variable && discrete_.contains(data.index) && variable(data.index).type == Type::boolean;
-    if (data.op == Op::mode || held) {
-      if (std::find(switches.begin(), switches.end(), node) == switches.end()) switches.push_back(node);
-    } else if (Graph::operands(data) == 0 && data.op != Op::number && data.op != Op::stage_step &&
-               data.op != Op::stage_rate && !(data.op == Op::variable && is_given(data.index))) {
-      return false;
-    }
-  }
-  return switches.size() <= most_switches;
-}
-
-/// The value with default parameters for every combination of the switches; in a stage that of the step at which it is
-/// least, and zero where its sign depends on the step.
-std::vector<double> Reducer::in_all_cases(Node root, const std::vector<Node>& switches) {
-  const auto value = [&](std::size_t number, double step) {
-    return graph_.evaluate(root, [&](Node leaf) {
-      if (graph_[leaf].op == Op::stage_step) return step;
-      if (graph_[leaf].op == Op::stage_rate) return 1.0 / step;
-      const auto at_switch = std::find(switches.begin(), switches.end(), leaf);
-      if (at_switch == switches.end()) return default_value(leaf);
-      return (number >> static_cast<std::size_t>(at_switch - switches.begin()) & 1U) != 0 ? 1.0 : 0.0;
-    });
-  };
-  std::vector<double> result;
-  for (std::size_t number = 0; number < std::size_t{1} << switches.size(); ++number) {
-    double least = value(number, 1.0);
-    for (std::size_t k = 0; of_stage_ && k < std::size(stage_steps); ++k) {
-      const double other = value(number, stage_steps[k]);
-      if (!(other * least > 0.0)) least = 0.0;
-      if (std::abs(other) < std::abs(least)) least = other;
-    }
-    result.push_back(least);
-  }
-  return result;
-}
-
-/// Can the equation be solved for the quantity wherever the solution goes?
-bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
-  const bool explicit_form = (equation.left == quantity && !contains(equation.right, quantity)) ||
-                             (equation.right == quantity && !contains(equation.left, quantity));
-  if (explicit_form) return true;
-  const Node slope = with_known_conditions(graph_.partial(equation.residual, quantity));
-  std::vector<Node> switches;
-  if (!add_switches(slope, switches)) return false;
-  const std::vector<double> values = in_all_cases(slope, switches);
-  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value) && value != 0.0; });
 }
 
 void Reducer::order() {
@@ -223,11 +127,9 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
                                      quantity_name(quantity), members.size()));
     }
     for (const Step& step : block.steps) {
+      if (variable(graph_[step.quantity].index).type != Type::boolean) continue;
       const Node value = with_known_conditions(step.value);
-      std::vector<Node> switches;
-      if (variable(graph_[step.quantity].index).type == Type::boolean && add_switches(value, switches)) {
-        conditions_[step.quantity] = value;
-      }
+      if (!in_all_cases(value).empty()) conditions_[step.quantity] = value;
     }
     torn.insert(torn.end(), block.torn.begin(), block.torn.end());
     residuals.insert(residuals.end(), block.residuals.begin(), block.residuals.end());
@@ -276,63 +178,6 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
   return block;
 }
 
-/// A block that is linear in its torn unknowns, with a matrix of parameters and switches, is solved in closed form.
-bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block) {
-  const std::size_t n = block.torn.size();
-  if (n == 0 || n > largest_closed_form) return false;
-  // The residuals as functions of the torn unknowns alone.
-  std::unordered_map<Node, Node> inner = conditions_;
-  const auto substituted = [&](Node root) {
-    std::unordered_map<Node, Node> done;
-    return graph_.replace(
-        root,
-        [&](Node node) {
-          const auto found = inner.find(node);
-          return found == inner.end() ? no_node : found->second;
-        },
-        done);
-  };
-  for (const Step& step : block.steps) {
-    inner[step.quantity] = substituted(step.value);
-    // Substitution may double what is shared: not for large blocks.
-    if (graph_.below(inner[step.quantity]).size() > 2000) return false;
-  }
-  std::vector<std::vector<Node>> matrix(n, std::vector<Node>(n + 1));
-  std::vector<Node> switches;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Node residual = substituted(equations[at(block.residuals[i])].residual);
-    for (std::size_t j = 0; j < n; ++j) {
-      matrix[i][j] = graph_.partial(residual, block.torn[j]);
-      if (!add_switches(matrix[i][j], switches)) return false;
-    }
-    std::unordered_map<Node, Node> at_zero;
-    const Node zero = graph_.number(0.0);
-    const Node rest = graph_.replace(
-        residual,
-        [&](Node node) {
-          return std::find(block.torn.begin(), block.torn.end(), node) != block.torn.end() ? zero : no_node;
-        },
-        at_zero);
-    matrix[i][n] = graph_.negate(rest);
-  }
-  if (!eliminate(matrix, switches)) {
-    if (switches.empty() && !of_stage_) report_singular_loop(equations, block);
-    return false;
-  }
-  std::vector<Step> closed;
-  for (std::size_t k = n; k-- > 0;) {
-    Node sum = matrix[k][n];
-    for (std::size_t j = k + 1; j < n; ++j) {
-      sum = graph_.subtract(sum, graph_.multiply(matrix[k][j], block.torn[j]));
-    }
-    closed.push_back({block.torn[k], graph_.divide(sum, matrix[k][k]), block.residuals[k]});
-  }
-  block.steps.insert(block.steps.begin(), closed.begin(), closed.end());
-  block.torn.clear();
-  block.residuals.clear();
-  return true;
-}
-
 void Reducer::warn(Place place, const std::string& message) {
   diagnostics_.warn(place, message);
   model_.cautions.push_back(message);
@@ -367,46 +212,6 @@ bool Reducer::has_switched_loops() {
     for (const Step& step : block.steps) relations_of[step.quantity] = relations_in(step.value);
   }
   return false;
-}
-
-void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {
-  std::string text = "these equations are singular with the default parameters: they do not determine ";
-  for (std::size_t k = 0; k < block.quantities.size(); ++k) {
-    text += fmt::format("{}{}", k > 0 ? ", " : "", quantity_name(block.quantities[k]));
-  }
-  for (const int i : block.equations) {
-    const Equation& equation = equations[at(i)];
-    text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
-  }
-  diagnostics_.error(equations[at(block.equations[0])].place, text);
-}
-
-/// Gauss, with pivots that are not zero in any case of the switches, with default parameters.
-bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches) {
-  const std::size_t n = matrix.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    double best = 0.0;
-    for (std::size_t i = k; i < n; ++i) {
-      const std::vector<double> values = in_all_cases(matrix[i][k], switches);
-      double least = std::abs(values[0]);
-      for (const double value : values) least = std::isfinite(value) ? std::min(least, std::abs(value)) : 0.0;
-      if (least > best) {
-        best = least;
-        pivot = i;
-      }
-    }
-    if (best == 0.0) return false;
-    std::swap(matrix[k], matrix[pivot]);
-    for (std::size_t i = k + 1; i < n; ++i) {
-      if (graph_.is_number(matrix[i][k], 0.0)) continue;
-      const Node factor = graph_.divide(matrix[i][k], matrix[k][k]);
-      for (std::size_t j = k + 1; j <= n; ++j) {
-        matrix[i][j] = graph_.subtract(matrix[i][j], graph_.multiply(factor, matrix[k][j]));
-      }
-    }
-  }
-  return true;
 }
 
 }  // namespace manyfold::modelica

@@ -64,19 +64,25 @@ class Reducer {
   Block tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
                    const std::vector<int>& inside, const Incidence& incidence, const std::vector<Node>& unknowns);
   bool solve_for(const Equation& equation, Node quantity, Node& value);
-  bool safely_solvable(const Equation& equation, Node quantity);
-  bool solve_linear(const std::vector<Equation>& equations, Block& block);
   bool has_switched_loops();
-  void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
-  bool eliminate(std::vector<std::vector<Node>>& matrix, const std::vector<Node>& switches);
-  bool known_from_parameters(Node root, double& value);
-  bool add_switches(Node root, std::vector<Node>& switches);
-  std::vector<double> in_all_cases(Node root, const std::vector<Node>& switches);
-  Node with_known_conditions(Node root);
-  double default_value(Node root);
   bool contains(Node root, Node quantity);
   std::vector<Node> quantities_in(Node root);
   Incidence incidence_of(const std::vector<Equation>& equations, const std::vector<Node>& unknowns);
+
+  // reduce_cases.cpp
+  bool known_from_parameters(Node root, double& value);
+  double default_value(Node root);
+  std::vector<double> values_of_switch(const std::vector<Node>& nodes, Node leaf);
+  std::vector<double> in_all_cases(Node root);
+  Node with_known_conditions(Node root);
+  bool never_zero(Node root, double largest_ratio);
+  bool safely_solvable(const Equation& equation, Node quantity);
+
+  // reduce_linear.cpp
+  bool solve_linear(const std::vector<Equation>& equations, Block& block);
+  void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
+  bool eliminate(std::vector<std::vector<Node>>& matrix);
+  Node choose_pivot(std::vector<std::vector<Node>>& matrix, std::size_t k);
 
   // reduce_stage.cpp
   void order_stage();

@@ -270,6 +270,13 @@ Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns
     }
   };
   for (const int i : equations) consider(i);
+  // No equation gives these: they are guessed first, whatever else is.
+  for (const int j : unknowns) {
+    const std::vector<int>& of_unknown = equations_of[j];
+    if (std::any_of(of_unknown.begin(), of_unknown.end(), [&](int i) { return solvable(i, j); })) continue;
+    result.torn.push_back(j);
+    settle(j);
+  }
   while (known.size() < inside.size()) {
     if (!ready.empty()) {
       const int i = *ready.begin();

@@ -103,6 +103,9 @@ struct Dependency {
     return join(mask, join(a, b));
   }
 
+  /// Of lanes: is there more to do? Two passes of a loop show what it depends on.
+  friend constexpr bool any(const Dependency&) { return false; }
+
   friend constexpr Dependency min(const Dependency& a, const Dependency& b) { return join(a, b); }
   friend constexpr Dependency max(const Dependency& a, const Dependency& b) { return join(a, b); }
   friend constexpr Dependency pow(const Dependency& a, const Dependency& b) { return join(a, b); }

@@ -102,8 +102,8 @@ class Crossings : public RootSides<System, Real, State> {
         side = select(leaves, sign(sample[part + 1].value[i]), side);
         const Ends values = Search::ends(sample, part, i, side);
         const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
-        const Mask across =
-            open & (at_begin | ((values.end < Real(0.0)) & !this->still_there(i, values.begin, values.end)));
+        const Real rounding = this->allowance(i, values.begin);
+        const Mask across = open & (at_begin | (values.end < -rounding));
         const Mask dip = open & !leaves & Search::may_dip(values);
         if (!any(across | dip)) continue;
 
@@ -120,7 +120,8 @@ class Crossings : public RootSides<System, Real, State> {
           Real top;
           Real above;
           const Ends turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
-          const Mask left_it = Search::seek(lift & !at_once, state, i, -side, left, right, turned, top, above);
+          const Mask left_it =
+              Search::seek(lift & !at_once, state, i, -side, left, right, turned, Real(0.0), top, above);
           at_once = lift & !left_it;
           lo = select(left_it, top, lo);
           value_lo = select(left_it, -above, value_lo);
@@ -128,7 +129,7 @@ class Crossings : public RootSides<System, Real, State> {
         if (any(dip)) {
           Real bottom;
           Real below;
-          const Mask through = Search::seek(dip, state, i, side, left, right, values, bottom, below);
+          const Mask through = Search::seek(dip, state, i, side, left, right, values, rounding, bottom, below);
           const Mask downwards = through & allowed(-side);
           const Mask upwards = through & !downwards;
           hi = select(downwards, bottom, hi);

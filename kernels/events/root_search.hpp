@@ -62,11 +62,12 @@ struct RootSearch {
     return (at.begin >= Real(0.0)) & (at.end >= Real(0.0)) & (turns | bends);
   }
 
-  /// Looks between lo and hi for a place where `side` times root function i is negative, by minimising it: cubic
+  /// Looks between lo and hi for a place where `side` times root function i is below -rounding, by minimising it: cubic
   /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where
   /// there is one, and it in `place`.
   static MANYFOLD_OUTLINE Mask seek(Mask lanes, const State& state, int i, const Real& side, Real lo, Real hi,
-                                    const PartEnds<Real>& values, Real& place, Real& value_there) {
+                                    const PartEnds<Real>& values, const Real& rounding, Real& place,
+                                    Real& value_there) {
     const Real per_part{double(parts)};
     Real low_value = values.begin;
     Real high_value = values.end;
@@ -91,7 +92,7 @@ struct RootSearch {
       const Roots here = at(state, u);
       const Real value = side * here.value[i];
       const Real slope = side * here.slope[i];
-      const Mask below = lanes & (value < Real(0.0));
+      const Mask below = lanes & (value < -rounding);
       found = found | below;
       place = select(below, u, place);
       value_there = select(below, value, value_there);

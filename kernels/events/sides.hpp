@@ -101,13 +101,15 @@ class RootSides {
     }
   }
 
-  /// Is function i, which begins on the surface, no further from the side that the discrete state has than rounding
-  /// goes? An event that leaves its surface slowly would else follow itself again and again.
-  MANYFOLD_INLINE Mask still_there(int i, const Real& begin, const Real& end) const {
+  /// How far function i may be on the other side than the discrete state has it, if it begins on the surface: as far as
+  /// rounding goes. An event that leaves its surface slowly would else follow itself again and again. `begin`: its
+  /// value at the begin, positive on the side where it was.
+  MANYFOLD_INLINE Real allowance(int i, const Real& begin) const {
     if constexpr (System::remembers_sides) {
-      return (remembered_[i] != Real(0.0)) & (begin <= Real(0.0)) & (end >= Real(-surface) * range_[i]);
+      const Real rounding = Real(surface) * range_[i];
+      return select((remembered_[i] != Real(0.0)) & (begin <= rounding), rounding, Real(0.0));
     } else {
-      return Mask(false);
+      return Real(0.0);
     }
   }
 

@@ -1,0 +1,135 @@
+// Closed forms of small linear blocks.
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "host/modelica/reducer.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Larger linear blocks have more operations in closed form than in Newton's method. Those with switches are worth it:
+/// what decides a switch is then exact.
+constexpr std::size_t largest_closed_form = 4;
+constexpr std::size_t largest_switched_form = 8;
+
+}  // namespace
+
+/// A block that is linear in its torn unknowns, with a matrix of parameters and switches, is solved in closed form.
+bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block) {
+  const std::size_t n = block.torn.size();
+  if (n == 0 || n > largest_switched_form) return false;
+  // The residuals as functions of the torn unknowns alone.
+  std::unordered_map<Node, Node> inner;
+  const auto substituted = [&](Node root) {
+    std::unordered_map<Node, Node> done;
+    return graph_.replace(
+        root,
+        [&](Node node) {
+          const auto found = inner.find(node);
+          return found == inner.end() ? no_node : found->second;
+        },
+        done);
+  };
+  for (const Step& step : block.steps) {
+    inner[step.quantity] = substituted(step.value);
+    // Substitution may double what is shared: not for large blocks.
+    if (graph_.below(inner[step.quantity]).size() > 2000) return false;
+  }
+  std::vector<std::vector<Node>> matrix(n, std::vector<Node>(n + 1));
+  bool is_switched = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Node residual = substituted(equations[at(block.residuals[i])].residual);
+    for (std::size_t j = 0; j < n; ++j) {
+      matrix[i][j] = graph_.partial(residual, block.torn[j]);
+      const std::vector<double> cases = in_all_cases(matrix[i][j]);
+      if (cases.empty()) return false;
+      is_switched = is_switched || cases.size() > 1;
+    }
+    std::unordered_map<Node, Node> at_zero;
+    const Node zero = graph_.number(0.0);
+    const Node rest = graph_.replace(
+        residual,
+        [&](Node node) {
+          return std::find(block.torn.begin(), block.torn.end(), node) != block.torn.end() ? zero : no_node;
+        },
+        at_zero);
+    matrix[i][n] = graph_.negate(rest);
+  }
+  if (!is_switched && n > largest_closed_form) return false;
+  if (!eliminate(matrix)) {
+    if (!is_switched && !of_stage_) report_singular_loop(equations, block);
+    return false;
+  }
+  std::vector<Step> closed;
+  for (std::size_t k = n; k-- > 0;) {
+    Node sum = matrix[k][n];
+    for (std::size_t j = k + 1; j < n; ++j) {
+      sum = graph_.subtract(sum, graph_.multiply(matrix[k][j], block.torn[j]));
+    }
+    closed.push_back({block.torn[k], graph_.divide(sum, matrix[k][k]), block.residuals[k]});
+  }
+  block.steps.insert(block.steps.begin(), closed.begin(), closed.end());
+  block.torn.clear();
+  block.residuals.clear();
+  return true;
+}
+
+void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {
+  std::string text = "these equations are singular with the default parameters: they do not determine ";
+  for (std::size_t k = 0; k < block.quantities.size(); ++k) {
+    text += fmt::format("{}{}", k > 0 ? ", " : "", quantity_name(block.quantities[k]));
+  }
+  for (const int i : block.equations) {
+    const Equation& equation = equations[at(i)];
+    text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
+  }
+  diagnostics_.error(equations[at(block.equations[0])].place, text);
+}
+
+/// Gauss with the largest pivot of each column, which is chosen where the instance is: the entries depend on its
+/// parameters and switches. False if some combination of the switches makes the matrix singular with default
+/// parameters.
+bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix) {
+  const std::size_t n = matrix.size();
+  Node determinant = graph_.number(1.0);
+  for (std::size_t k = 0; k < n; ++k) {
+    determinant = graph_.multiply(determinant, choose_pivot(matrix, k));
+    determinant = graph_.multiply(determinant, matrix[k][k]);
+    if (graph_.is_number(matrix[k][k], 0.0)) return false;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      if (graph_.is_number(matrix[i][k], 0.0)) continue;
+      const Node factor = graph_.divide(matrix[i][k], matrix[k][k]);
+      for (std::size_t j = k + 1; j <= n; ++j) {
+        matrix[i][j] = graph_.subtract(matrix[i][j], graph_.multiply(factor, matrix[k][j]));
+      }
+    }
+  }
+  return never_zero(determinant, std::numeric_limits<double>::infinity());
+}
+
+/// Moves the largest entry of column k, of the rows from k, to row k. The sign that this gives the determinant.
+Node Reducer::choose_pivot(std::vector<std::vector<Node>>& matrix, std::size_t k) {
+  Node sign = graph_.number(1.0);
+  for (std::size_t i = k + 1; i < matrix.size(); ++i) {
+    if (graph_.is_number(matrix[i][k], 0.0)) continue;
+    const Node larger = graph_.is_number(matrix[k][k], 0.0)
+                            ? graph_.number(1.0)
+                            : graph_.relation(Op::less, graph_.call(Function::abs, matrix[k][k]),
+                                              graph_.call(Function::abs, matrix[i][k]), true);
+    for (std::size_t j = k; j <= matrix.size(); ++j) {
+      const Node other = matrix[k][j];
+      matrix[k][j] = graph_.choice(larger, matrix[i][j], other);
+      matrix[i][j] = graph_.choice(larger, other, matrix[i][j]);
+    }
+    sign = graph_.multiply(sign, graph_.choice(larger, graph_.number(-1.0), graph_.number(1.0)));
+  }
+  return sign;
+}
+
+}  // namespace manyfold::modelica

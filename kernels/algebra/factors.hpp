@@ -136,8 +136,8 @@ class Factors {
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
 
   Sparse sparse_;
-  Workspace* pivoted_ = nullptr;
-  Mask exchanged_ = Mask(false);
+  Workspace* pivoted_;
+  Mask exchanged_;
 };
 
 /// By a team the matrix is factorised as a full one.
@@ -214,7 +214,7 @@ requires(is_batched<Structure>() && !SymbolicLU<Structure>::sparse) class Factor
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
   static constexpr auto begin = row_begins(entries);
 
-  Workspace* lu_ = nullptr;
+  Workspace* lu_;
 };
 
 /// Sparse ones are for the elimination on their pattern by a thread each.
@@ -272,7 +272,7 @@ requires(is_batched<Structure>() && SymbolicLU<Structure>::sparse) class Factors
   MANYFOLD_INLINE bool singular() const { return lu_->singular != 0; }
 
  private:
-  Workspace* lu_ = nullptr;
+  Workspace* lu_;
 };
 
 }  // namespace manyfold

@@ -94,8 +94,9 @@ TEST(InlinedStage, ChangesWithItsBaseAsTheMatrixOfAllVariablesSays) {
   StageSolver<Equations, double> plain;
   StageSolver<Equations, double>::Workspace of_plain;
   plain.use(of_plain, OneThread{});
-  plain.forget(true);
-  ASSERT_FALSE((plain.prepare<false>(true, true, point, 0.1, 1.0 / gamma_h, work)));
+  StageSolver<Equations, double>::Memory memory;
+  memory.start(true);
+  ASSERT_FALSE((plain.prepare<false>(true, true, point, memory, 0.1, 1.0 / gamma_h, work)));
   InlinedStages<Equations, double> inlined;
   InlinedStages<Equations, double>::Workspace of_inlined;
   inlined.use(of_inlined, OneThread{});

@@ -79,6 +79,8 @@ class StageSolver {
 
   /// x := M^-1 x with the matrix M of the last `factor`.
   MANYFOLD_INLINE void apply(Real (&x)[n]) { factors_.solve(x); }
+  /// x := M^-T x; not by a team or in phases.
+  MANYFOLD_INLINE void apply_transposed(Real (&x)[n]) { factors_.solve_transposed(x); }
 
   MANYFOLD_INLINE Matrices& matrices() { return matrices_; }
   MANYFOLD_INLINE const Matrices& matrices() const { return matrices_; }

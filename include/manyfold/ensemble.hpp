@@ -16,8 +16,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include <manyfold/accepted_step.hpp>
 #include <manyfold/error.hpp>
 #include <manyfold/method_limits.hpp>
 #include <manyfold/options.hpp>
@@ -131,8 +134,15 @@ class Ensemble {
 
   /// Integrates all instances and saves all variables at `times` (in the order of integration, within the time span;
   /// empty: at the end). Throws UsageError for options that are out of range, of the wrong number, or not what this
-  /// ensemble is compiled for, and for times that it cannot reach.
+  /// ensemble is compiled for, and for times that it cannot reach. `observer(step)` sees every accepted step, from
+  /// several threads at once: see `AcceptedStep`.
   EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
+    NoObserver nobody;
+    return solve(std::move(options), std::move(times), nobody);
+  }
+  template <class Observer>
+  EnsembleResult solve(SolverOptions options, std::vector<double> times, Observer&& observer) const {
+    using Watching = std::remove_reference_t<Observer>;
     check_compiled(options);
     check_ranges(options);
     if (times.empty()) times.push_back(t_end_);
@@ -152,7 +162,8 @@ class Ensemble {
     result.variable_count = static_cast<int>(model_.output_quantities().size());
 
     EnsembleRun run;
-    run.kernel = &kernel<Equations, Method, spec>();
+    run.kernel = &kernel<Equations, Method, spec, KernelLane<spec.precision>, Watching>();
+    run.observer = const_cast<std::remove_const_t<Watching>*>(&observer);
     run.shape = shape_of(model_);
     run.instances = instances_;
     run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {

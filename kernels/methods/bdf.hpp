@@ -326,15 +326,7 @@ class BackwardDifferentiation {
     renewed_ =
         live & (stale | memory.singular | !(change >= Real(matrix_serves)) | !(change <= Real(1.0 / matrix_serves)));
     const Real t = state.t + h;
-    struct {
-      const Real& t;
-      const Real (&y)[n];
-      const Real (&dy)[n];
-      const Real (&p)[System::constants_size];
-      const Real (&weight)[n];
-      double rtol;
-      const Real& h;
-    } const predicted{t, y, dy, state.p, state.weight, state.rtol, h};
+    const LinearisationPoint<System, Real> predicted{t, y, dy, state.p, state.weight, state.rtol, h};
     matrices.template update<true>(renewed_, renewed_, predicted, memory, work,
                                    [&](const Mask& lanes) { return stages_.template factor<true>(lanes, leading); });
     memory.factored = select(renewed_, leading, memory.factored);

@@ -27,6 +27,18 @@ struct IterationStructure {
   }
 };
 
+/// Where Jacobians are evaluated, if that is no state of an instance.
+template <class System, class Real>
+struct LinearisationPoint {
+  const Real& t;
+  const Real (&y)[System::n];
+  const Real (&dy)[System::n];
+  const Real (&p)[System::constants_size];
+  const Real (&weight)[System::n];  ///< of the error norm, with its rtol, and a step: the scales of finite differences
+  double rtol;
+  const Real& h;
+};
+
 template <class System, class Real>
 class Linearisation {
  public:

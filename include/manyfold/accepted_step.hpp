@@ -1,6 +1,6 @@
 #pragma once
 // What an observer of steps is told.
-#include <cstdint>
+#include <manyfold/integers.hpp>
 
 namespace manyfold {
 

@@ -44,7 +44,9 @@ TEST(StepObserver, SeesEveryAcceptedStepUpToItsEvents) {
     for (const Seen& step : steps) {
       EXPECT_GT(step.t, before) << i;
       before = step.t;
-      if (step.t < first + 1e-9) EXPECT_NEAR(step.height, heights[i] - 5.0 * step.t * step.t, 1e-8) << step.t;
+      if (step.t < first + 1e-9) {
+        EXPECT_NEAR(step.height, heights[i] - 5.0 * step.t * step.t, 1e-8) << step.t;
+      }
       if (std::abs(step.height - 0.1) > 1e-8) continue;
       EXPECT_LT(step.speed, 0.0) << "before the action";
       ASSERT_LT(bounces, result.events[i].size());

@@ -56,6 +56,7 @@ struct ChoiceSetting {
   std::string type = "";
 };
 
+/// Those of kernels stand in the order of the members of `KernelSpec`.
 inline const std::vector<ChoiceSetting> choice_settings = {
     {"backend", &SolverOptions::backend, {"auto", "cpu", "cuda"}},
     {"tier", &SolverOptions::tier, {"auto", "fused", "phased"}},

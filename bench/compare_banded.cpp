@@ -226,7 +226,7 @@ int main() {
     report("ida band", tolerance, run_ida(instances, tolerance));
   }
   for (const char* method : {"radau5", "rodas5p", "bdf"}) {
-    const manyfold::LoadedKernel loaded = manyfold::load_kernel({"medical_akzo_nobel", method, std::nullopt, ""});
+    const manyfold::LoadedKernel loaded = manyfold::load_kernel({"medical_akzo_nobel", {.method = method}});
     for (const double tolerance : {1e-4, 1e-6, 1e-8}) {
       report(method, tolerance, run_manyfold(loaded, instances, tolerance));
     }

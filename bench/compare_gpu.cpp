@@ -131,7 +131,7 @@ int compare(double scale, int rounds, const std::string& only, const std::string
   for (const Case& problem : cases) {
     if (!only.empty() && only != problem.model) continue;
     for (const char* method : {"radau5", "esdirk54"}) {
-      const KernelRequest request{problem.model, method, std::nullopt, ""};
+      const KernelRequest request{problem.model, {.method = method}};
       const LoadedKernel loaded = load_kernel(request);
       EnsembleRun run;
       run.kernel = loaded.kernel;

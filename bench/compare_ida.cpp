@@ -105,7 +105,8 @@ Solver manyfold_solver(const std::string& method, const std::string& instruction
             static std::map<std::string, LoadedKernel> kernels;
             const std::string key = problem.ida->name + method + instruction_set;
             if (!kernels.contains(key)) {
-              kernels[key] = load_kernel({problem.ida->name, method, std::nullopt, instruction_set});
+              kernels[key] = load_kernel(
+                  {.model = problem.ida->name, .options = {.method = method}, .instruction_set = instruction_set});
             }
             const auto n = static_cast<std::size_t>(problem.ida->variables);
             const auto np = static_cast<std::size_t>(problem.ida->parameters);

@@ -78,9 +78,9 @@ int compare(std::int64_t instances, int rounds, int threads, const std::string& 
   std::cout << fmt::format("{:<10} {:<18} {:>12} {:>10} {:>14} {:>8}\n", "method", "events", "per instance", "steps",
                            "attempts/s", "ratio");
   for (const char* method : {"radau5", "esdirk54"}) {
-    const LoadedKernel plain = load_kernel({"pendulum", method, std::nullopt, ""});
+    const LoadedKernel plain = load_kernel({"pendulum", {.method = method}});
     const LoadedKernel counting =
-        load_kernel({std::string(build::source_root) + "/bench/counting_pendulum.hpp", method, std::nullopt, ""});
+        load_kernel({std::string(build::source_root) + "/bench/counting_pendulum.hpp", {.method = method}});
     const auto row = [&](const std::string& name, const RunSummary& summary, double rate, double ratio) {
       const auto total = static_cast<double>(instances);
       const double events = static_cast<double>(summary.totals.events) / total;

@@ -16,28 +16,12 @@ import subprocess
 import sys
 import tempfile
 
+from measured_sweep import write_sweep
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # With a parameter to vary by one per cent, and how many times as many instances measure a cheap one.
 PROBLEMS = {"transistor_amplifier": ("R1", 1), "das2": ("A", 4), "cstr": ("F", 32), "rlc_index0": ("R1", 8),
             "rlc_index1": ("R1", 32), "rlc_index2": ("R1", 32), "van_der_pol": ("mu", 4)}
-
-SWEEP = """model = "{model}"
-[solver]
-method = "esdirk54"
-rtol = 1e-6
-atol = 1e-9
-threads = 1
-backend = "cpu"
-inline = {inline}
-[ensemble]
-instances = {instances}
-seed = 1
-[parameters]
-{parameter} = {{ distribution = "uniform", min = {low}, max = {high} }}
-[output]
-file = "measured.nc"
-times = "end"
-"""
 
 
 def described(command, arguments):
@@ -47,8 +31,7 @@ def described(command, arguments):
 def run(command, folder, model, inline, parameter, value, instances):
     """Seconds of the processor and the summary of one run."""
     low, high = sorted((0.99 * value, 1.01 * value))
-    pathlib.Path(folder, "sweep.toml").write_text(
-        SWEEP.format(model=model, inline=inline, parameter=parameter, low=low, high=high, instances=instances))
+    write_sweep(folder, model, "esdirk54", parameter, low, high, instances, solver=f"inline = {inline}")
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     ended = subprocess.run([command, "run", "sweep.toml", "--force", "--json"], cwd=folder, capture_output=True, text=True,
                            env=dict(os.environ))

@@ -14,25 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+from measured_sweep import write_sweep
+
 COUNTS = pathlib.Path(__file__).resolve().parent / "results/instruction-counts.json"
 MOST_CHANGE = 0.03
-
-SWEEP = """model = "{model}"
-[solver]
-method = "{method}"
-rtol = 1e-6
-atol = 1e-9
-threads = 1
-backend = "cpu"
-[ensemble]
-instances = {instances}
-seed = 1
-[parameters]
-{parameter} = {{ distribution = "uniform", min = {low}, max = {high} }}
-[output]
-file = "counted.nc"
-{output}
-"""
 
 END = 'times = "end"'
 STATISTICS = 'times = 81\ntrajectories = false\nstatistics = ["mean", "std", "min", "max"]\nreduce = ["max(y1)"]'
@@ -49,9 +34,7 @@ CASES = [
 def run(command, folder, case, instances, counted):
     """One run of a case; the instructions it took, if they are counted."""
     _, model, method, parameter, low, high, output, _ = case
-    pathlib.Path(folder, "sweep.toml").write_text(
-        SWEEP.format(model=model, method=method, parameter=parameter, low=low, high=high, output=output,
-                     instances=instances))
+    write_sweep(folder, model, method, parameter, low, high, instances, output)
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"] if counted else []
     ended = subprocess.run(tool + [command, "run", "sweep.toml", "--force"], cwd=folder, capture_output=True, text=True,
                            env=os.environ | {"MANYFOLD_ISA": "avx2"})

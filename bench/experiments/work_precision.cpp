@@ -141,7 +141,7 @@ double time_of(const std::string& model, const std::string& method, double rtol)
   if (loaded.kernel == nullptr) {
     KernelRequest request;
     request.model = model;
-    request.method = method;
+    request.options.method = method;
     loaded = load_kernel(request, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   }
   constexpr std::int64_t instances = 1024;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Draws docs/figures/architecture.svg from the includes of the code: the folders of tests/architecture/floors.txt and
 the arrows between them, without those that others imply."""
+import glob
 import os
 import re
 
@@ -11,7 +12,8 @@ COLOURS = {"include": "#fff3d6", "kernels": "#d9efe9", "problems": "#eeeeee", "h
 
 def floors():
     with open(os.path.join(ROOT, "tests", "architecture", "floors.txt")) as lines:
-        return [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip()]
+        names = [line.split("#")[0].strip() for line in lines if line.split("#")[0].strip()]
+    return [os.path.relpath(folder, ROOT) for name in names for folder in sorted(glob.glob(os.path.join(ROOT, name)))]
 
 
 def arrows(folders):

@@ -51,10 +51,10 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
                         fmt::format("MANYFOLD_DEVICE_KERNEL({}, kernel_spec, {}, {}, {})", method.template_name, block,
                                     shape.block > 0, shape.tile));
   result.text = unit.text;
-  result.stem = fmt::format("{}-{}-{}", short_stem(source), method.name, request.precision);
+  result.stem = fmt::format("{}-{}-{}", short_stem(source), method.name, request.options.precision);
   result.include_paths = {header_root() / "include", header_root()};
   result.announce = announce;
-  keep_in_cache(result, {request.model, method.name, request.precision}, device_key(unit.content, source.file));
+  keep_in_cache(result, {request.model, method.name, request.options.precision}, device_key(unit.content, source.file));
   return result;
 }
 

@@ -115,10 +115,10 @@ const ModelDescription* builtin_model(const std::string& name) {
 /// The kernel that was built ahead, if there is one for the request.
 std::optional<LoadedKernel> built_ahead(const KernelRequest& request, const std::string& method,
                                         const std::string& instruction_set) {
-  const bool as_built = !request.structural_value && request.given.empty() && !request.projection &&
-                        request.precision == "float64" && request.jacobian == "automatic" &&
-                        request.jacobian_reuse == "automatic" && request.error_test == "all" &&
-                        request.inline_integration != "always";
+  const bool as_built = !request.structural_value && request.given.empty() && !request.options.projection &&
+                        std::all_of(choice_settings.begin(), choice_settings.end(), [&](const ChoiceSetting& choice) {
+                          return choice.type.empty() || request.options.*choice.field == SolverOptions{}.*choice.field;
+                        });
   if (!as_built || builtin_model(request.model) == nullptr) return std::nullopt;
   const std::string name = fmt::format("{}-{}-{}.so", request.model, method, instruction_set);
   for (const fs::path& folder :
@@ -170,7 +170,7 @@ std::string check_kernel(const KernelRequest& request, const std::function<void(
   const ModelDescription model = describe(request, announce);
   const MethodDescription& method = method_of(request, model);
   check_method(model, method.name);
-  if (request.projection && model.constraints == 0) {
+  if (request.options.projection && model.constraints == 0) {
     throw UsageError(
         fmt::format("projection: model '{}' has nothing to project on: it needs constraints of index 2 or 3, or "
                     "invariants",
@@ -186,21 +186,20 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   if (auto loaded = built_ahead(request, method.name, instruction_set)) return *loaded;
   const KernelUnit unit = kernel_unit(request, source, "kernels/entry/kernel.hpp",
                                       fmt::format("MANYFOLD_KERNEL({}, manyfold::kernel_spec)", method.template_name));
-  return load_library({source,
-                       unit,
-                       kernel_flags(instruction_set),
-                       fmt::format("{}-{}-{}-{}", short_stem(source), method.name, request.precision, instruction_set),
-                       {request.model, method.name, fmt::format("{} {}", request.precision, instruction_set)},
-                       fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
-                                   request.projection ? " and projection" : "", request.precision, instruction_set)},
-                      announce);
+  return load_library(
+      {source,
+       unit,
+       kernel_flags(instruction_set),
+       fmt::format("{}-{}-{}-{}", short_stem(source), method.name, request.options.precision, instruction_set),
+       {request.model, method.name, fmt::format("{} {}", request.options.precision, instruction_set)},
+       fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
+                   request.options.projection ? " and projection" : "", request.options.precision, instruction_set)},
+      announce);
 }
 
 InspectedModel inspect_model(const std::string& model) {
   const ModelSource source = find_model(model);
-  KernelRequest request;
-  request.model = model;
-  const KernelUnit unit = kernel_unit(request, source, "kernels/entry/inspection.hpp", "MANYFOLD_INSPECTION");
+  const KernelUnit unit = kernel_unit({.model = model}, source, "kernels/entry/inspection.hpp", "MANYFOLD_INSPECTION");
   const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
   CompiledUnit compiled;
   compile(unit.text, with_headers(flags), needed_compiler(), source.file, model, compiled);

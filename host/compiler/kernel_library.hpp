@@ -8,28 +8,21 @@
 #include <vector>
 
 #include <manyfold/description.hpp>
+#include <manyfold/options.hpp>
 
 #include "host/compiler/toolchain.hpp"
 #include "host/engine/device.hpp"
 #include "kernels/drive/interface.hpp"
-#include "kernels/entry/spec_names.hpp"
 
 namespace manyfold {
 
 /// Which kernel.
 struct KernelRequest {
-  std::string model;                         ///< a built-in name, or the path of a model file (.hpp)
-  std::string method;                        ///< a name of `methods()`, or "auto"
-  std::optional<long> structural_value;      ///< of the model's structural parameter
-  std::string instruction_set;               ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
-  std::string precision = "float64";         ///< float64 | float32 | mixed
-  std::vector<int> given = {};               ///< numbers of `Given`, one per variable; empty: as the model says
-  std::string jacobian = "automatic";        ///< one of `jacobian_sources`
-  std::string jacobian_reuse = "automatic";  ///< one of `jacobian_reuses`
-  std::string error_test = "all";            ///< one of `error_tests`
-  std::string inline_integration = "automatic";  ///< one of `inline_integrations`
-  bool projection = false;                       ///< on the model's constraints
-  double rtol = 1e-6;                            ///< for "auto": the tolerance that the method is to suit
+  std::string model;                          ///< a built-in name, or the path of a model file (.hpp)
+  SolverOptions options = {};                 ///< the choices that it is compiled for; `rtol` is for the method "auto"
+  std::optional<long> structural_value = {};  ///< of the model's structural parameter
+  std::vector<int> given = {};                ///< numbers of `Given`, one per variable; empty: as the model says
+  std::string instruction_set = "";           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
 };
 
 /// A kernel and the library that holds it; the pointer stays good as long as this object lives.

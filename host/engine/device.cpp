@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <map>
+#include <mutex>
+
 #include "build_config.hpp"
 #include "host/engine/installation.hpp"
 #include "host/text/loader_error.hpp"
@@ -14,19 +17,23 @@ struct Found {
   std::string reason;
 };
 
-Found find_backend() {
-  if (!build::has_cuda) return {nullptr, "this build has no CUDA backend: no CUDA toolkit was found"};
+Found find_backend(const std::string& name) {
+  if (name == "cuda" && !build::has_cuda) {
+    return {nullptr, "this build has no CUDA backend: no CUDA toolkit was found"};
+  }
   const std::filesystem::path folder = executable_folder();
-  std::string reason = "libmanyfold_cuda.so is not beside the command";
+  const std::string library = "libmanyfold_" + name + ".so";
+  std::string reason = library + " is not beside the command";
+  const std::string entry_name = "manyfold_" + name + "_backend";
   for (const auto& place : {folder, folder / ".." / "lib" / "manyfold", std::filesystem::path(build::binary_root)}) {
-    const auto path = place / "libmanyfold_cuda.so";
+    const auto path = place / library;
     if (!std::filesystem::is_regular_file(path)) continue;
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       reason = loader_error(path.string() + " cannot be loaded");
       continue;
     }
-    const auto entry = reinterpret_cast<const DeviceBackend* (*)()>(dlsym(handle, "manyfold_cuda_backend"));
+    const auto entry = reinterpret_cast<const DeviceBackend* (*)()>(dlsym(handle, entry_name.c_str()));
     if (entry != nullptr) return {entry(), ""};
   }
   return {nullptr, reason};
@@ -34,10 +41,14 @@ Found find_backend() {
 
 }  // namespace
 
-const DeviceBackend* device_backend(std::string& reason) {
-  static const Found found = find_backend();
-  reason = found.reason;
-  return found.backend;
+const DeviceBackend* device_backend(std::string& reason, const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, Found> known;
+  const std::lock_guard lock(mutex);
+  auto found = known.find(name);
+  if (found == known.end()) found = known.emplace(name, find_backend(name)).first;
+  reason = found->second.reason;
+  return found->second.backend;
 }
 
 }  // namespace manyfold

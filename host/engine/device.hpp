@@ -125,7 +125,8 @@ class DeviceBackend {
   virtual std::unique_ptr<DeviceProgram> load(const DeviceSource& source, const DeviceDemand& demand) const = 0;
 };
 
-/// The CUDA backend, or the reason why there is none in `reason`. The same at every call.
-const DeviceBackend* device_backend(std::string& reason);
+/// The backend `name`, which libmanyfold_NAME.so has under manyfold_NAME_backend(), or the reason why there is none in
+/// `reason`. The same at every call.
+const DeviceBackend* device_backend(std::string& reason, const std::string& name = "cuda");
 
 }  // namespace manyfold

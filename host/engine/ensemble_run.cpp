@@ -59,7 +59,8 @@ class Worker : public DeviceFeed {
     const KernelOptions settings{options.rtol,
                                  options.atol.data(),
                                  options.step_settings(run_.fixed_step),
-                                 {places.data(), static_cast<int>(run_.saved.size())}};
+                                 {places.data(), static_cast<int>(run_.saved.size())},
+                                 run_.observer};
     if (run_.device != nullptr) {
       run_.device->integrate(number_, settings, *this, utilisation_);
     } else {

@@ -43,6 +43,7 @@ struct EnsembleRun {
   std::optional<InputPlan> plan;  ///< the same inputs and times, as a device computes them; none: it cannot
   std::vector<int> saved;         ///< indices of the variables to save
   SolverOptions options;          ///< atol already has one entry per variable
+  void* observer = nullptr;       ///< of accepted steps, of the type that the kernel is compiled for
   double fixed_step = 0.0;        ///< > 0: constant steps without error control, for convergence studies
   std::int64_t chunk_size = 0;    ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
   const std::atomic<bool>* stop = nullptr;        ///< set: finish what is written, then return

@@ -1,12 +1,11 @@
 // [solver] of a sweep file.
-#include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <manyfold/tolerances.hpp>
 
 #include "host/io/sweep_values.hpp"
-#include "kernels/entry/spec_names.hpp"
 
 namespace manyfold {
 namespace {
@@ -16,39 +15,42 @@ class SolverReader : SweepValues {
   SolverReader(Sweep& sweep, SweepProblems& problems) : SweepValues(problems), sweep_(sweep) {}
 
   void read(const toml::table& table, std::span<const std::string> methods) {
-    check_keys(table, "[solver]",
-               {"method",        "rtol",           "atol",         "backend",    "precision",
-                "tier",          "threads",        "max_steps",    "first_step", "max_step",
-                "device_memory", "device_tile",    "device_block", "event_log",  "initial_conditions",
-                "jacobian",      "jacobian_reuse", "error_test",   "projection", "verify",
-                "inline"});
+    Names keys = {"method", "rtol", "atol", "initial_conditions", "projection", "inline", "verify"};
+    for (const ChoiceSetting& choice : choice_settings) {
+      if (!is_inline(choice)) keys.emplace_back(choice.name);
+    }
+    for (const NumberSetting& setting : number_settings) keys.emplace_back(setting.name);
+    check_keys(table, "[solver]", keys);
     for (const auto& [key, node] : table) sweep_.solver_positions[std::string(key.str())] = position_of(node);
     read_choices(table, methods);
     read_accuracy(table);
-    read_steps(table);
-    read_placement(table);
+    read_numbers(table);
   }
 
  private:
+  /// Sweep files have true and false for two of its names.
+  static bool is_inline(const ChoiceSetting& choice) { return choice.field == &SolverOptions::inline_integration; }
+
   void read_choices(const toml::table& table, std::span<const std::string> methods) {
     SolverOptions& options = sweep_.options;
     read_name(table, "method", "method", {methods.begin(), methods.end()}, options.method);
-    read_name(table, "backend", "backend", {"auto", "cpu", "cuda"}, options.backend);
-    read_name(table, "jacobian", "jacobian", jacobian_sources, options.jacobian);
-    read_name(table, "jacobian_reuse", "jacobian_reuse", jacobian_reuses, options.jacobian_reuse);
-    read_name(table, "error_test", "error_test", error_tests, options.error_test);
-    read_name(table, "precision", "precision", {"float64", "float32", "mixed"}, options.precision);
-    // The first name of the phased tier is understood.
-    if (table["tier"].value_exact<std::string>() == "lockstep") {
-      options.tier = "phased";
-    } else {
-      read_name(table, "tier", "tier", {"auto", "fused", "phased"}, options.tier);
+    for (const ChoiceSetting& choice : choice_settings) {
+      if (!is_inline(choice)) read_choice(table, choice);
     }
     if (const toml::node* node = table.get("inline")) read_inline(*node);
     if (const toml::node* node = table.get("projection")) {
       options.projection = boolean(*node, "projection").value_or(false);
     }
     if (const toml::node* node = table.get("initial_conditions")) read_initial_conditions(*node);
+  }
+
+  void read_choice(const toml::table& table, const ChoiceSetting& choice) {
+    // The first name of the phased tier is understood.
+    if (choice.field == &SolverOptions::tier && table["tier"].value_exact<std::string>() == "lockstep") {
+      sweep_.options.tier = "phased";
+    } else {
+      read_name(table, choice.name, choice.name, choice.names, sweep_.options.*choice.field);
+    }
   }
 
   void read_inline(const toml::node& node) {
@@ -80,53 +82,23 @@ class SolverReader : SweepValues {
     }
   }
 
-  void read_steps(const toml::table& table) {
-    SolverOptions& options = sweep_.options;
-    if (const toml::node* node = table.get("max_steps")) {
-      options.max_steps = integer(*node, "max_steps", 1).value_or(options.max_steps);
-    }
-    if (const toml::node* node = table.get("event_log")) {
-      options.event_log =
-          static_cast<int>(integer(*node, "event_log", 0, std::numeric_limits<int>::max()).value_or(options.event_log));
-    }
-    if (const toml::node* node = table.get("first_step")) {
-      options.first_step =
-          number_where(
-              *node, "first_step", [](double x) { return x >= 0.0; }, "at least 0 (0: chosen by the method)")
-              .value_or(0.0);
-    }
-    if (const toml::node* node = table.get("max_step")) {
-      options.max_step = number_where(
-                             *node, "max_step", [](double x) { return x > 0.0; }, "greater than 0")
-                             .value_or(options.max_step);
-    }
-  }
-
-  void read_placement(const toml::table& table) {
-    SolverOptions& options = sweep_.options;
-    if (const toml::node* node = table.get("threads")) {
-      options.threads = static_cast<int>(integer(*node, "threads", 0, 65536).value_or(0));
-    }
-    if (const toml::node* node = table.get("device_memory")) {
-      options.device_memory = number_where(
-                                  *node, "device_memory", [](double x) { return x > 0.0; }, "MiB, greater than 0")
-                                  .value_or(0.0);
-    }
-    if (const toml::node* node = table.get("device_tile")) {
-      options.device_tile = static_cast<int>(integer(*node, "device_tile", 0, 32).value_or(0));
-      if ((options.device_tile & (options.device_tile - 1)) != 0) {
-        problems().add(position_of(*node), fmt::format("device_tile is {}, but must be 1, 2, 4, 8, 16 or 32 (0: chosen "
-                                                       "by the kernel)",
-                                                       options.device_tile));
+  void read_numbers(const toml::table& table) {
+    for (const NumberSetting& setting : number_settings) {
+      const toml::node* node = table.get(setting.name);
+      if (node == nullptr) continue;
+      std::optional<double> value;
+      if (setting.is_integer()) {
+        const auto whole = integer(*node, setting.name, static_cast<std::int64_t>(setting.least),
+                                   static_cast<std::int64_t>(setting.most));
+        if (whole) value = static_cast<double>(*whole);
+      } else {
+        value = number(*node, setting.name);
       }
-    }
-    if (const toml::node* node = table.get("device_block")) {
-      options.device_block = static_cast<int>(integer(*node, "device_block", 0, 1024).value_or(0));
-      if (options.device_block % 32 != 0) {
-        problems().add(position_of(*node),
-                       fmt::format("device_block is {}, but must be a multiple of 32 (0: chosen from "
-                                   "the occupancy)",
-                                   options.device_block));
+      if (!value) continue;
+      if (setting.allows(*value)) {
+        setting.set(sweep_.options, *value);
+      } else {
+        wrong(*node, setting.name, setting.need);
       }
     }
   }

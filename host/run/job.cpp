@@ -15,20 +15,9 @@ namespace manyfold {
 namespace {
 
 KernelRequest request_of(const Job& job) {
-  const SolverOptions& options = job.options;
-  KernelRequest request;
-  request.model = job.model;
-  request.method = options.method.empty() ? "radau5" : options.method;
-  request.structural_value = job.structural_value;
-  request.precision = options.precision;
-  request.jacobian = options.jacobian;
-  request.jacobian_reuse = options.jacobian_reuse;
-  request.error_test = options.error_test;
-  request.inline_integration = options.inline_integration;
-  request.projection = options.projection;
-  request.rtol = options.rtol;
-  if (!options.initial_conditions.empty()) {
-    request.given = given_at_start(describe(request, job.announce), options.initial_conditions);
+  KernelRequest request{job.model, job.options, job.structural_value};
+  if (!job.options.initial_conditions.empty()) {
+    request.given = given_at_start(describe(request, job.announce), job.options.initial_conditions);
   }
   return request;
 }
@@ -40,9 +29,7 @@ ModelDescription describe(const Job& job) {
 }
 
 void choose_structural_value(Job& job, const std::function<std::optional<long>(const std::string& name)>& value_of) {
-  KernelRequest request;
-  request.model = job.model;
-  const StructuralParameter parameter = describe(request, job.announce).structural;
+  const StructuralParameter parameter = describe({.model = job.model}, job.announce).structural;
   if (parameter.name.empty()) return;
   job.structural_value = value_of(parameter.name);
   if (job.structural_value == parameter.value) job.structural_value.reset();
@@ -104,9 +91,9 @@ void PreparedJob::load_on_device(KernelRequest request) {
   loaded_ = load_description(request, job_.announce);
   model_ = loaded_.model;
   choose_tier(job_.options, loaded_, placement_);
-  if (request.method == "auto" && placement_.tier == Tier::phased) request.method = "radau5";
-  method_ = check_kernel(request, job_.announce);
-  request.method = method_;
+  std::string& method = request.options.method;
+  if (method == "auto" && placement_.tier == Tier::phased) method = "radau5";
+  method = method_ = check_kernel(request, job_.announce);
   complete();
   DeviceDemand demand;
   demand.instances = job_.instances;

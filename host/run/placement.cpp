@@ -24,8 +24,9 @@ constexpr int most_variables_of_fused_tier = 32;
 }  // namespace
 
 Placement choose_backend(const SolverOptions& options, std::int64_t instances) {
-  if (options.backend != "auto" && options.backend != "cpu" && options.backend != "cuda") {
-    throw UsageError(fmt::format("unknown backend '{}': one of auto, cpu, cuda", options.backend));
+  const std::vector<std::string>& names = choice_setting("backend").names;
+  if (std::find(names.begin(), names.end(), options.backend) == names.end()) {
+    throw UsageError(fmt::format("unknown backend '{}': one of {}", options.backend, fmt::join(names, ", ")));
   }
   if (const std::string problem = rtol_problem(options.rtol, options.precision); !problem.empty()) {
     throw UsageError("rtol " + problem);
@@ -33,20 +34,28 @@ Placement choose_backend(const SolverOptions& options, std::int64_t instances) {
   Placement placement;
   placement.backend = "cpu";
   if (options.backend == "cpu") return placement;
+  const bool automatic = options.backend == "auto";
   std::string reason;
-  const DeviceBackend* devices = device_backend(reason);
-  if (devices != nullptr) reason = devices->unavailable();
-  if (options.backend == "cuda" && !reason.empty()) {
-    throw UsageError(fmt::format("backend 'cuda': {}; use 'cpu' or 'auto'", reason));
+  std::string name;
+  const DeviceBackend* devices = nullptr;
+  for (const std::string& candidate : names) {
+    if (candidate == "auto" || candidate == "cpu" || !(automatic || candidate == options.backend)) continue;
+    name = candidate;
+    devices = device_backend(reason, name);
+    if (devices != nullptr) reason = devices->unavailable();
+    if (reason.empty()) break;
+  }
+  if (!automatic && !reason.empty()) {
+    throw UsageError(fmt::format("backend '{}': {}; use 'cpu' or 'auto'", name, reason));
   }
   if (!reason.empty()) {
     placement.backend_reason = "no GPU: " + reason;
-  } else if (options.backend == "auto" && instances < least_instances_for_device) {
+  } else if (automatic && instances < least_instances_for_device) {
     placement.backend_reason = fmt::format("{} instances are too few for a GPU", instances);
   } else {
-    placement.backend = "cuda";
+    placement.backend = name;
     placement.devices = devices;
-    if (options.backend == "auto") placement.backend_reason = devices->devices().front().name;
+    if (automatic) placement.backend_reason = devices->devices().front().name;
   }
   return placement;
 }

@@ -16,8 +16,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include <manyfold/accepted_step.hpp>
 #include <manyfold/error.hpp>
 #include <manyfold/method_limits.hpp>
 #include <manyfold/options.hpp>
@@ -27,7 +30,6 @@
 #include "host/engine/ensemble_run.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "kernels/entry/method_limits.hpp"
-#include "kernels/entry/spec_names.hpp"
 
 namespace manyfold {
 
@@ -132,8 +134,15 @@ class Ensemble {
 
   /// Integrates all instances and saves all variables at `times` (in the order of integration, within the time span;
   /// empty: at the end). Throws UsageError for options that are out of range, of the wrong number, or not what this
-  /// ensemble is compiled for, and for times that it cannot reach.
+  /// ensemble is compiled for, and for times that it cannot reach. `observer(step)` sees every accepted step, from
+  /// several threads at once: see `AcceptedStep`.
   EnsembleResult solve(SolverOptions options = {}, std::vector<double> times = {}) const {
+    NoObserver nobody;
+    return solve(std::move(options), std::move(times), nobody);
+  }
+  template <class Observer>
+  EnsembleResult solve(SolverOptions options, std::vector<double> times, Observer&& observer) const {
+    using Watching = std::remove_reference_t<Observer>;
     check_compiled(options);
     check_ranges(options);
     if (times.empty()) times.push_back(t_end_);
@@ -153,7 +162,8 @@ class Ensemble {
     result.variable_count = static_cast<int>(model_.output_quantities().size());
 
     EnsembleRun run;
-    run.kernel = &kernel<Equations, Method, spec>();
+    run.kernel = &kernel<Equations, Method, spec, KernelLane<spec.precision>, Watching>();
+    run.observer = const_cast<std::remove_const_t<Watching>*>(&observer);
     run.shape = shape_of(model_);
     run.instances = instances_;
     run.fill_instance = [this](std::int64_t instance, double* parameters, double* initial, double* t_span) {
@@ -203,20 +213,15 @@ class Ensemble {
           "Ensemble: tier is '" + options.tier +
           "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or a manyfold::Job");
     }
-    const auto check = [](const char* name, const std::string& choice, const std::vector<std::string>& names,
-                          auto compiled, const char* type) {
-      const std::string& own = names[static_cast<std::size_t>(compiled)];
-      if (choice == names[0] || choice == own) return;
+    spec.for_each_choice([&](const char* name, auto compiled) {
+      const ChoiceSetting& setting = choice_setting(name);
+      const std::string& choice = options.*setting.field;
+      const std::string& own = setting.names[static_cast<std::size_t>(compiled)];
+      if (choice == setting.names[0] || choice == own) return;
       throw UsageError("Ensemble: " + (name + (" is '" + choice)) + "', but '" + own +
                        "' is compiled in: needs Ensemble<Model, Method, manyfold::KernelSpec<>{." + name +
-                       " = manyfold::" + type + "::" + choice + "}>");
-    };
-    check("precision", options.precision, precisions, spec.precision, "Precision");
-    check("jacobian", options.jacobian, jacobian_sources, spec.jacobian, "JacobianSource");
-    check("jacobian_reuse", options.jacobian_reuse, jacobian_reuses, spec.jacobian_reuse, "JacobianReuse");
-    check("error_test", options.error_test, error_tests, spec.error_test, "ErrorTest");
-    check("inline_integration", options.inline_integration, inline_integrations, spec.inline_integration,
-          "InlineIntegration");
+                       " = manyfold::" + setting.type + "::" + choice + "}>");
+    });
     if (options.projection && !spec.projection) {
       throw UsageError(
           "Ensemble: projection is asked for, but not compiled in: needs "
@@ -228,19 +233,15 @@ class Ensemble {
   }
 
   static void check_ranges(const SolverOptions& options) {
-    if (const std::string problem = rtol_problem(options.rtol, precisions[static_cast<std::size_t>(spec.precision)]);
-        !problem.empty()) {
+    const std::string& precision = choice_setting("precision").names[static_cast<std::size_t>(spec.precision)];
+    if (const std::string problem = rtol_problem(options.rtol, precision); !problem.empty()) {
       throw UsageError("Ensemble: rtol " + problem);
     }
-    const auto check = [](bool good, const char* name, double value, const char* need) {
-      if (!good) throw UsageError("Ensemble: " + (name + (" is " + in_words(value))) + ", needs " + need);
-    };
-    check(options.threads >= 0, "threads", options.threads, "at least 0 (0: one per processor)");
-    check(options.max_steps >= 1, "max_steps", static_cast<double>(options.max_steps), "at least 1");
-    check(options.first_step >= 0.0 && std::isfinite(options.first_step), "first_step", options.first_step,
-          "a finite number of at least 0 (0: chosen)");
-    check(options.max_step > 0.0, "max_step", options.max_step, "more than 0");
-    check(options.event_log >= 0, "event_log", options.event_log, "at least 0");
+    for (const NumberSetting& setting : number_settings) {
+      const double value = setting.get(options);
+      if (setting.allows(value)) continue;
+      throw UsageError("Ensemble: " + (setting.name + (" is " + in_words(value))) + ", needs " + setting.need);
+    }
   }
 
   void check_times(const std::vector<double>& times) const {

@@ -69,10 +69,10 @@
 constexpr double select(bool condition, double if_true, double if_false) {
   return condition ? if_true : if_false;
 }
+#if !defined(__CUDACC__)  // which has the others
 constexpr bool any(bool condition) {
   return condition;
 }
-#if !defined(__CUDACC__)  // which has the other two
 constexpr double min(double a, double b) {
   return b < a ? b : a;
 }

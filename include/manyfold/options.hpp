@@ -1,8 +1,12 @@
 #pragma once
-// What a user asks of the integrator; the same for every instance of an ensemble.
+// What a user asks of the integrator; the same for every instance of an ensemble. A setting is a field and, if it is a
+// number or a choice among names, a row of the tables below: sweep files and all checks go by them.
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <manyfold/step_settings.hpp>
@@ -40,6 +44,77 @@ struct SolverOptions {
   StepSettings step_settings(double fixed_step = 0.0) const {
     return {static_cast<double>(max_steps), first_step, max_step, fixed_step};
   }
+};
+
+/// A setting that is one of some names.
+struct ChoiceSetting {
+  const char* name;  ///< of the field, and the key in sweep files
+  std::string SolverOptions::*field;
+  std::vector<std::string> names;
+  /// What it is in kernels, which are compiled for it: a member of `KernelSpec` called `name`, whose enumerators are
+  /// called and ordered like `names`. Empty: it is the host's alone.
+  std::string type = "";
+};
+
+/// Those of kernels stand in the order of the members of `KernelSpec`.
+inline const std::vector<ChoiceSetting> choice_settings = {
+    {"backend", &SolverOptions::backend, {"auto", "cpu", "cuda"}},
+    {"tier", &SolverOptions::tier, {"auto", "fused", "phased"}},
+    {"precision", &SolverOptions::precision, {"float64", "mixed", "float32"}, "Precision"},
+    {"jacobian", &SolverOptions::jacobian, {"automatic", "dual_numbers", "finite_differences"}, "JacobianSource"},
+    {"jacobian_reuse",
+     &SolverOptions::jacobian_reuse,
+     {"automatic", "every_step", "contraction", "cameron", "dassl"},
+     "JacobianReuse"},
+    {"error_test", &SolverOptions::error_test, {"all", "differential"}, "ErrorTest"},
+    {"inline_integration", &SolverOptions::inline_integration, {"automatic", "always", "never"}, "InlineIntegration"},
+};
+
+/// The choice of this name.
+inline const ChoiceSetting& choice_setting(std::string_view name) {
+  for (const ChoiceSetting& choice : choice_settings) {
+    if (name == choice.name) return choice;
+  }
+  throw std::out_of_range("manyfold::choice_setting: " + std::string(name));
+}
+
+/// A setting that is a number. Its default is always allowed.
+struct NumberSetting {
+  const char* name;  ///< of the field, and the key in sweep files
+  std::variant<int SolverOptions::*, std::int64_t SolverOptions::*, double SolverOptions::*> field;
+  double least;
+  double most;
+  const char* need;                ///< what is allowed, in words
+  bool (*good)(double) = nullptr;  ///< what is allowed beside that range; null: all of it
+
+  bool is_integer() const { return !std::holds_alternative<double SolverOptions::*>(field); }
+  double get(const SolverOptions& options) const {
+    return std::visit([&](auto member) { return static_cast<double>(options.*member); }, field);
+  }
+  void set(SolverOptions& options, double value) const {
+    const auto put = [value]<class Number>(Number& target) { target = static_cast<Number>(value); };
+    std::visit([&](auto member) { put(options.*member); }, field);
+  }
+  bool allows(double value) const {
+    return value == get({}) || (value >= least && value <= most && (good == nullptr || good(value)));
+  }
+};
+
+inline constexpr double largest_setting = std::numeric_limits<double>::max();
+inline constexpr double unbounded_setting = std::numeric_limits<double>::infinity();
+
+inline const std::vector<NumberSetting> number_settings = {
+    {"threads", &SolverOptions::threads, 0.0, 65536.0, "at least 0 (0: one per processor)"},
+    {"max_steps", &SolverOptions::max_steps, 1.0, 0x1p62, "at least 1"},
+    {"event_log", &SolverOptions::event_log, 0.0, std::numeric_limits<int>::max(), "at least 0"},
+    {"first_step", &SolverOptions::first_step, 0.0, largest_setting, "at least 0 (0: chosen by the method)"},
+    {"max_step", &SolverOptions::max_step, 0.0, unbounded_setting, "more than 0", [](double x) { return x > 0.0; }},
+    {"device_memory", &SolverOptions::device_memory, 0.0, largest_setting, "more than 0 MiB",
+     [](double x) { return x > 0.0; }},
+    {"device_tile", &SolverOptions::device_tile, 0.0, 32.0, "1, 2, 4, 8, 16 or 32 (0: chosen by the kernel)",
+     [](double x) { return (static_cast<int>(x) & (static_cast<int>(x) - 1)) == 0; }},
+    {"device_block", &SolverOptions::device_block, 0.0, 1024.0, "a multiple of 32 (0: chosen from the occupancy)",
+     [](double x) { return static_cast<int>(x) % 32 == 0; }},
 };
 
 }  // namespace manyfold

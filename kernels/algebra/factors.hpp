@@ -88,21 +88,32 @@ class Factors {
   }
 
   /// b := A^-1 b
-  MANYFOLD_INLINE void solve(Number (&b)[n]) const {
+  MANYFOLD_INLINE void solve(Number (&b)[n]) const { substitute<false>(b); }
+  /// b := A^-T b, without conjugation: for adjoints.
+  MANYFOLD_INLINE void solve_transposed(Number (&b)[n]) const { substitute<true>(b); }
+  /// As `solve`, for numbers as they are stored.
+  MANYFOLD_INLINE void solve_stored(auto& b) const { substitute_stored<false>(b); }
+
+  /// The lanes whose factors needed row exchanges.
+  const Mask& exchanged() const { return exchanged_; }
+
+ private:
+  template <bool transposed>
+  MANYFOLD_INLINE void substitute(Number (&b)[n]) const {
     if constexpr (wants_single_precision<Structure>()) {
       Stored x[n];
       for (int i = 0; i < n; ++i) x[i] = Storage::store(b[i]);
-      solve_stored(x);
+      substitute_stored<transposed>(x);
       for (int i = 0; i < n; ++i) b[i] = Storage::load(x[i]);
     } else {
-      solve_stored(b);
+      substitute_stored<transposed>(b);
     }
   }
 
-  /// The same for numbers as they are stored.
-  MANYFOLD_INLINE void solve_stored(auto& b) const {
+  template <bool transposed>
+  MANYFOLD_INLINE void substitute_stored(auto& b) const {
     if constexpr (!exchanges) {
-      sparse_.solve(b);
+      substitute_with<transposed>(sparse_, b);
     } else if constexpr (fixed_pivots) {
       // The substitution stands here once: two copies of it, between which the neighbours of a lane decide, might be
       // contracted differently.
@@ -110,22 +121,27 @@ class Factors {
       Stored copy[n];
       if (some) {
         for (int i = 0; i < n; ++i) copy[i] = b[i];
-        pivoted_->solve(copy);
+        substitute_with<transposed>(*pivoted_, copy);
       }
-      sparse_.solve(b);
+      substitute_with<transposed>(sparse_, b);
       if (some) {
         const auto exchanged = Storage::store_mask(exchanged_);
         for (int i = 0; i < n; ++i) b[i] = select(exchanged, copy[i], b[i]);
       }
     } else {
-      pivoted_->solve(b);
+      substitute_with<transposed>(*pivoted_, b);
     }
   }
 
-  /// The lanes whose factors needed row exchanges.
-  const Mask& exchanged() const { return exchanged_; }
+  template <bool transposed>
+  static MANYFOLD_INLINE void substitute_with(const auto& lu, auto& b) {
+    if constexpr (transposed) {
+      lu.solve_transposed(b);
+    } else {
+      lu.solve(b);
+    }
+  }
 
- private:
   MANYFOLD_OUTLINE Mask factor_with_exchanges(const Mask& mask, auto&& entry) {
     const auto lanes = Storage::store_mask(mask);
     pivoted_->assemble(lanes, [&](auto&& write) {
@@ -136,8 +152,8 @@ class Factors {
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
 
   Sparse sparse_;
-  Workspace* pivoted_ = nullptr;
-  Mask exchanged_ = Mask(false);
+  Workspace* pivoted_;
+  Mask exchanged_;
 };
 
 /// By a team the matrix is factorised as a full one.
@@ -214,7 +230,7 @@ requires(is_batched<Structure>() && !SymbolicLU<Structure>::sparse) class Factor
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
   static constexpr auto begin = row_begins(entries);
 
-  Workspace* lu_ = nullptr;
+  Workspace* lu_;
 };
 
 /// Sparse ones are for the elimination on their pattern by a thread each.
@@ -272,7 +288,7 @@ requires(is_batched<Structure>() && SymbolicLU<Structure>::sparse) class Factors
   MANYFOLD_INLINE bool singular() const { return lu_->singular != 0; }
 
  private:
-  Workspace* lu_ = nullptr;
+  Workspace* lu_;
 };
 
 }  // namespace manyfold

@@ -79,14 +79,7 @@ class PivotedLU {
 
   /// b := A^-1 b
   MANYFOLD_NOINLINE void solve(Number (&b)[n]) const {
-    for (int k = 0; k < n; ++k) {
-      for (int i = k + 1; i < n; ++i) {
-        const Mask exchange = pivot_[k] == Real(static_cast<double>(i));
-        const Number upper = b[k];
-        b[k] = select(exchange, b[i], upper);
-        b[i] = select(exchange, upper, b[i]);
-      }
-    }
+    for (int k = 0; k < n; ++k) exchange_rows(k, b);
     for (int k = 0; k < n; ++k) {
       for (int i = k + 1; i < n; ++i) b[i] = b[i] - value_[i][k] * b[k];
     }
@@ -96,7 +89,29 @@ class PivotedLU {
     }
   }
 
+  /// b := A^-T b, without conjugation
+  MANYFOLD_NOINLINE void solve_transposed(Number (&b)[n]) const {
+    for (int k = 0; k < n; ++k) {
+      b[k] = b[k] * value_[k][k];
+      for (int j = k + 1; j < n; ++j) b[j] = b[j] - value_[k][j] * b[k];
+    }
+    for (int k = n - 1; k >= 0; --k) {
+      for (int j = 0; j < k; ++j) b[j] = b[j] - value_[k][j] * b[k];
+    }
+    for (int k = n - 1; k >= 0; --k) exchange_rows(k, b);
+  }
+
  private:
+  /// The exchange of row k, which is its own inverse.
+  MANYFOLD_INLINE void exchange_rows(int k, Number (&b)[n]) const {
+    for (int i = k + 1; i < n; ++i) {
+      const Mask exchange = pivot_[k] == Real(static_cast<double>(i));
+      const Number upper = b[k];
+      b[k] = select(exchange, b[i], upper);
+      b[i] = select(exchange, upper, b[i]);
+    }
+  }
+
   Number value_[n][n];
   Real pivot_[n];  ///< row exchanged with row k, as a number of the lane
 };

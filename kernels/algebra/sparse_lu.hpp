@@ -183,6 +183,26 @@ class SparseLU {
     each<n>([&](auto k) { b[pivot_column(k)] = x[k]; });
   }
 
+  /// b := A^-T b, without conjugation: the same triangles from their other ends.
+  MANYFOLD_INLINE void solve_transposed(auto& b) const {
+    Number x[n];
+    each<n>([&](auto k) { x[k] = b[pivot_column(k)]; });
+    each<upper.size>([&](auto reverse) {
+      const int k = upper.size - 1 - reverse;
+      const int i = upper_row(k);
+      if (upper_column(k) == i) {
+        x[i] = x[i] * value_[upper_slot(k)];
+      } else {
+        x[upper_column(k)] = x[upper_column(k)] - value_[upper_slot(k)] * x[i];
+      }
+    });
+    each<lower.size>([&](auto reverse) {
+      const int k = lower.size - 1 - reverse;
+      x[lower_column(k)] = x[lower_column(k)] - value_[lower_slot(k)] * x[lower_row(k)];
+    });
+    each<n>([&](auto k) { b[pivot_row(k)] = x[k]; });
+  }
+
   /// Takes over the factors of `other` in the lanes of `mask`.
   MANYFOLD_INLINE void assign(const Mask& mask, const SparseLU& other) {
     each<filled.size>([&](auto k) { value_[k] = select(mask, other.value_[k], value_[k]); });

@@ -103,7 +103,7 @@ class TeamLU {
     }
   }
 
-  Workspace* shared_ = nullptr;
+  Workspace* shared_;
   Team team_;
   int step_[rows];  ///< of this thread's rows: the step in which the row was the pivot; n: not yet
 };

@@ -4,7 +4,7 @@
 
 #include "../constraints/projection.hpp"
 #include "../constraints/settled_output.hpp"
-#include "../events/events.hpp"
+#include "../events/event_monitor.hpp"
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../start/initial_conditions.hpp"
@@ -67,6 +67,7 @@ class Integrator {
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
     state_.path.start(Mask(true), Real(1.0), state_.dy);
+    state_.memory.start(Mask(true));
     state_.patient = state_.discontinuous = Mask(false);
     work_.newton_passes = 0.0;
   }
@@ -125,7 +126,7 @@ class Integrator {
       put(state_.weight[i],
           1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
     }
-    method_.forget(Lanes::only(lane));
+    state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
     control_.restart(Lanes::only(lane), state_);
     put(accepted_, 0.0);

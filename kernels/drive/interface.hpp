@@ -10,7 +10,7 @@ struct ModelDescription;
 
 /// Changes with the columns; the number before them whenever a struct below or in outcome.hpp and description.hpp does.
 inline constexpr int kernel_interface_version =
-    11000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
+    12000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
 
 /// One instance for a lane: its columns, what it starts from and where its results go. Results are missing already;
 /// logs are to be written as far as something occurs, events beyond their capacity are only counted.
@@ -41,6 +41,7 @@ struct KernelOptions {
   const double* atol;  ///< [variables of the model]
   StepSettings steps;
   SavedVariables saved;
+  void* observer = nullptr;  ///< of accepted steps, for a kernel that is compiled for it
 };
 
 /// How well the lanes were used.

@@ -1,5 +1,6 @@
 #pragma once
 // Keeps the lanes of one pack busy: finished lanes are refilled at once with instances that a supply holds ready.
+#include <manyfold/accepted_step.hpp>
 #include <manyfold/outcome.hpp>
 
 #include "integrator.hpp"
@@ -33,14 +34,23 @@ struct ReadyInstance {
   Assignment assignment;
 };
 
+/// Who sees accepted steps; nothing where nobody does.
+template <class Observer>
+struct ObserverLink {
+  static_assert(StepObserver<Observer>, "manyfold: an observer of steps is called with an AcceptedStep");
+  Observer* observer = nullptr;
+};
+template <>
+struct ObserverLink<NoObserver> {};
+
 /// A `Supply` is where instances come from and outcomes go:
 ///   ReadyInstance<Method> next(bool wait)   the next instance; none: there are no more or, without `wait`, none yet
 ///   void store(assignment, outcome)
 ///   bool cancelled()
 ///   Team team()                             the threads that integrate an instance together
 ///   void cancel_ready()                     stores what waits and will not be integrated
-template <class Method, class Supply>
-class LaneDriver {
+template <class Method, class Supply, class Observer = NoObserver>
+class LaneDriver : ObserverLink<Observer> {
  public:
   using System = typename Method::System;
   using Real = typename Method::Real;
@@ -50,8 +60,8 @@ class LaneDriver {
   static constexpr int width = lane_width<Real>;
 
   MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
-                             typename Method::Workspace& workspace)
-      : saved_(saved), supply_(supply), integrator_(options, workspace, supply.team()) {}
+                             typename Method::Workspace& workspace, const ObserverLink<Observer>& link = {})
+      : ObserverLink<Observer>(link), saved_(saved), supply_(supply), integrator_(options, workspace, supply.team()) {}
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {
@@ -98,7 +108,10 @@ class LaneDriver {
   MANYFOLD_INLINE void settle(const Mask& live, const Mask& accepted) {
     save(accepted);
     if constexpr (System::has_events) {
+      observe(accepted & !integrator_.struck());
       if (any(integrator_.struck())) pass_events(integrator_.struck());
+    } else {
+      observe(accepted);
     }
     const Mask ended = live & !integrator_.live();
     if (any(ended)) {
@@ -232,8 +245,25 @@ class LaneDriver {
         [&](int place, const Real& value) { out[place] = Lanes::get(value, lane); });
   }
 
+  /// Shows the observer the states that the lanes of `lanes` have reached.
+  MANYFOLD_INLINE void observe([[maybe_unused]] const Mask& lanes) {
+    if constexpr (!is_same<Observer, NoObserver>) {
+      for_each_lane(lanes, [&](int lane) {
+        double y[n];
+        double dy[n];
+        for (int i = 0; i < n; ++i) {
+          y[i] = Lanes::get(integrator_.y(i), lane);
+          dy[i] = Lanes::get(integrator_.dy(i), lane);
+        }
+        const double t = Lanes::get(integrator_.t(), lane);
+        (*this->observer)(AcceptedStep{assignment_[lane].instance, t, y, dy});
+      });
+    }
+  }
+
   MANYFOLD_OUTLINE void pass_events(const Mask& struck) {
     integrator_.enter_events();
+    observe(struck);
     log_events(struck);
     integrator_.leave_events();
     log_values_after(struck);

@@ -37,9 +37,9 @@ template <Model Equations, template <class, class> class Method, auto spec = Ker
           class Real = KernelLane<spec.precision>>
 using KernelStepper = Method<KernelSystem<Equations, spec>, Real>;
 
-/// The kernel that integrates `Equations` with `Method` in lanes of type `Real`.
+/// The kernel that integrates `Equations` with `Method` in lanes of type `Real`, under the eyes of an `Observer`.
 template <Model Equations, template <class, class> class Method, auto spec = KernelSpec<>{},
-          class Real = KernelLane<spec.precision>>
+          class Real = KernelLane<spec.precision>, class Observer = NoObserver>
 const Kernel& kernel() {
   using Stepper = KernelStepper<Equations, Method, spec, Real>;
   static const Kernel table = {
@@ -55,8 +55,10 @@ const Kernel& kernel() {
         const auto settings = integrator_options<Stepper>(options);
         const auto supply = std::make_unique<PackSupply<Stepper>>(settings, feed);
         const auto workspace = std::make_unique<typename Stepper::Workspace>();
-        const auto driver =
-            std::make_unique<LaneDriver<Stepper, PackSupply<Stepper>>>(settings, options.saved, *supply, *workspace);
+        ObserverLink<Observer> link;
+        if constexpr (StepObserver<Observer>) link.observer = static_cast<Observer*>(options.observer);
+        using Driver = LaneDriver<Stepper, PackSupply<Stepper>, Observer>;
+        const auto driver = std::make_unique<Driver>(settings, options.saved, *supply, *workspace, link);
         driver->run(utilisation);
       },
   };

@@ -138,13 +138,23 @@ class BackwardDifferentiation {
   static constexpr int n = System::n;
   static constexpr int most = BdfFormulas::order;
   static constexpr int most_newton_iterations = 4;
-  using State = LaneState<System, Real, Path>;
   static constexpr StepChoice step_choice = StepChoice::by_method;
   static constexpr bool makes_past = false;
   using Stages = StageSolver<System, Real>;
   using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;
+  struct Memory : Stages::Memory {
+    Real factored;      ///< c_j of the matrix
+    Real last_leading;  ///< c_j of the last attempt
+
+    MANYFOLD_INLINE void start(const Mask& lanes) {
+      Stages::Memory::start(lanes);
+      factored = select(lanes, Real(1.0), factored);
+      last_leading = select(lanes, Real(0.0), last_leading);
+    }
+  };
+  using State = LaneState<System, Real, Path, Memory>;
 
   /// The tolerance given to the error test. Errors of steps add up, more than those of one-step methods: over as many
   /// steps, and undamped where solutions oscillate. With rtol itself, as DASSL and IDA have it, results were off by
@@ -158,13 +168,6 @@ class BackwardDifferentiation {
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) {
-    stages_.forget(lanes);
-    factored_ = select(lanes, Real(1.0), factored_);
-    last_leading_ = select(lanes, Real(0.0), last_leading_);
-  }
-
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose matrix must be new.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
@@ -175,7 +178,7 @@ class BackwardDifferentiation {
     const Coefficients at = predict(state, h, y, dy);
     StepAttempt<Real> result;
     result.singular = renew(live, stale, state, h, at.leading, y, dy, work);
-    const Real scale = Real(2.0) / (Real(1.0) + at.leading / factored_);
+    const Real scale = Real(2.0) / (Real(1.0) + at.leading / state.memory.factored);
     for (int j = 0; j < n; ++j) e_[j] = Real(0.0);
     const auto newton = stages_.solve(
         live & !result.singular, state.patient, state.contraction, control, work,
@@ -318,26 +321,19 @@ class BackwardDifferentiation {
   MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, State& state, const Real& h, const Real& leading,
                              const Real (&y)[n], const Real (&dy)[n], WorkCounters<Real>& work) {
     Matrices& matrices = stages_.matrices();
-    const Real change = leading / factored_;
-    renewed_ = live & (stale | matrices.singular() | !(change >= Real(matrix_serves)) |
-                       !(change <= Real(1.0 / matrix_serves)));
+    Memory& memory = state.memory;
+    const Real change = leading / memory.factored;
+    renewed_ =
+        live & (stale | memory.singular | !(change >= Real(matrix_serves)) | !(change <= Real(1.0 / matrix_serves)));
     const Real t = state.t + h;
-    struct {
-      const Real& t;
-      const Real (&y)[n];
-      const Real (&dy)[n];
-      const Real (&p)[System::constants_size];
-      const Real (&weight)[n];
-      double rtol;
-      const Real& h;
-    } const predicted{t, y, dy, state.p, state.weight, state.rtol, h};
-    matrices.template update<true>(renewed_, renewed_, predicted, work,
+    const LinearisationPoint<System, Real> predicted{t, y, dy, state.p, state.weight, state.rtol, h};
+    matrices.template update<true>(renewed_, renewed_, predicted, memory, work,
                                    [&](const Mask& lanes) { return stages_.template factor<true>(lanes, leading); });
-    factored_ = select(renewed_, leading, factored_);
+    memory.factored = select(renewed_, leading, memory.factored);
     // The rate of convergence is that of the matrix.
-    state.contraction = select(live & (leading != last_leading_), Real(100.0), state.contraction);
-    last_leading_ = select(live, leading, last_leading_);
-    return live & matrices.singular();
+    state.contraction = select(live & (leading != memory.last_leading), Real(100.0), state.contraction);
+    memory.last_leading = select(live, leading, memory.last_leading);
+    return live & memory.singular;
   }
 
   /// Errors that steps of orders k - 2 ... k + 1 would have made, of which the last needs the past; returns that of the
@@ -374,7 +370,7 @@ class BackwardDifferentiation {
     if constexpr (passes_errors_on) {
       Real raw[n];
       Real passed_on[n];
-      for (int j = 0; j < n; ++j) raw[j] = factored_ * difference[j];
+      for (int j = 0; j < n; ++j) raw[j] = state.memory.factored * difference[j];
       stages_.matrices().apply_dy(raw, passed_on);
       stages_.apply(passed_on);
       return max(size, weighted_norm(passed_on, weight));
@@ -411,10 +407,8 @@ class BackwardDifferentiation {
   }
 
   Stages stages_;
-  Real factored_ = Real(1.0);      ///< c_j of the matrix
-  Real last_leading_ = Real(0.0);  ///< c_j of the last attempt
-  Mask renewed_ = Mask(false);     ///< the matrix of the attempt was new
   // Of the attempt:
+  Mask renewed_;  ///< the matrix was new
   Real psi_[most + 1];
   Real phi_[most][n];  ///< phi*
   Real e_[n];          ///< y - y^P

@@ -61,7 +61,6 @@ class DiagonallyImplicit {
   static constexpr int first = Tableau::A[0][0] == 0.0 ? 1 : 0;
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 7;
-  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
   /// Does the model solve the stages as far as it can?
@@ -74,6 +73,8 @@ class DiagonallyImplicit {
   using Stages = typename Either<inlined, InlinedStages<System, Real>, StageSolver<System, Real>>::type;
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;
+  struct Memory : Stages::Memory {};
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>, Memory>;
   static constexpr bool keeps = Stages::keeps;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
@@ -84,9 +85,6 @@ class DiagonallyImplicit {
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
-
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { stages_.forget(lanes); }
 
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, auto& state,
@@ -158,13 +156,14 @@ class DiagonallyImplicit {
   // The parts of an attempt, in the order in which they come.
 
   /// Matrices and factors.
-  MANYFOLD_INLINE void prepare(const Mask& live, const Mask& stale, const auto& state, const Real& h,
+  MANYFOLD_INLINE void prepare(const Mask& live, const Mask& stale, auto& state, const Real& h,
                                const Real& over_diagonal, WorkCounters<Real>& work, StepAttempt<Real>& result) {
     if constexpr (inlined) {
       result.singular = stages_.prepare(live, state, Real(Tableau::gamma) * h, over_diagonal, work);
       result.renewed = live;
     } else {
-      result.singular = stages_.template prepare<keeps>(live, stale, state, h, over_diagonal, work);
+      Memory& memory = state.memory;
+      result.singular = stages_.template prepare<keeps>(live, stale, state, memory, h, over_diagonal, work);
       result.renewed = stages_.matrices().renewed();
     }
   }

@@ -161,7 +161,17 @@ class Cameron {
       p = select(lanes, other.p, p);
     }
   };
-  using State = LaneState<System, Real, Path>;
+  struct Memory : Stages::Memory {
+    Real jacobian_age;  ///< accepted steps since the Jacobian was new
+    Mask slow;          ///< Newton's method converged too slowly to keep the Jacobian
+
+    MANYFOLD_INLINE void start(const Mask& lanes) {
+      Stages::Memory::start(lanes);
+      jacobian_age = select(lanes, Real(0.0), jacobian_age);
+      slow = slow & !lanes;
+    }
+  };
+  using State = LaneState<System, Real, Path, Memory>;
   static constexpr StepChoice step_choice = StepChoice::by_method;
   static constexpr bool makes_past = true;
 
@@ -174,14 +184,6 @@ class Cameron {
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
     stages_.use(workspace.stages, team);
     trimming_factors_.use(workspace.trimming, team);
-  }
-
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) {
-    stages_.forget(lanes);
-    factored_h_ = select(lanes, Real(0.0), factored_h_);
-    jacobian_age_ = select(lanes, Real(0.0), jacobian_age_);
-    slow_ = slow_ & !lanes;
   }
 
   /// The order to begin with goes to the state; returns the length of the first step, (4.5), of at most |h|.
@@ -233,7 +235,8 @@ class Cameron {
       }
     }
     result.error = error_;
-    slow_ = (slow_ & !live) | (live & (result.rate > Real(CameronRules::rate_to_keep)));
+    Mask& slow = state.memory.slow;
+    slow = (slow & !live) | (live & (result.rate > Real(CameronRules::rate_to_keep)));
     return result;
   }
 
@@ -280,15 +283,16 @@ class Cameron {
     chosen = select(accepted & (chosen > Real(1.0)) & (chosen <= worthwhile), Real(1.0), chosen);
     // An error that is not finite says nothing but that the step was too long.
     chosen = select(is_finite(error_), max(chosen, Real(0.1)), Real(0.1));
-    const Mask recent = renewed_ | (jacobian_age_ < Real(CameronRules::recent_jacobian));
+    Real& jacobian_age = state.memory.jacobian_age;
+    const Mask recent = renewed_ | (jacobian_age < Real(CameronRules::recent_jacobian));
     chosen = select(failed, select(recent, Real(0.5), Real(1.0)), chosen);
 
     path.p = select(accepted, p, path.p);
     path.steps = select(accepted, select(compared_, Real(0.0), path.steps + Real(1.0)), path.steps);
     path.cautious = select(rejected | failed, Real(CameronRules::steps_after_failure),
                            select(accepted, max(path.cautious - Real(1.0), Real(0.0)), path.cautious));
-    jacobian_age_ = select(renewed_, Real(0.0), jacobian_age_);
-    jacobian_age_ += select(accepted, Real(1.0), Real(0.0));
+    jacobian_age = select(renewed_, Real(0.0), jacobian_age);
+    jacobian_age += select(accepted, Real(1.0), Real(0.0));
     return chosen * h;
   }
 
@@ -306,11 +310,12 @@ class Cameron {
 
   /// Brings matrices and factors up to date; returns the lanes whose matrix is singular. Without a copy of the Jacobian
   /// every change of the step evaluates it; section 4.1.
-  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const State& state, const Real& h,
+  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, State& state, const Real& h,
                              const Real& over_diagonal, WorkCounters<Real>& work) {
     Matrices& matrices = stages_.matrices();
-    renewed_ = live & (stale | slow_ | matrices.singular() | (h != factored_h_));
-    matrices.template update<true>(renewed_, renewed_, state, work, [&](const Mask& mask) {
+    Memory& memory = state.memory;
+    renewed_ = live & (stale | memory.slow | memory.singular | (h != memory.factored_h));
+    matrices.template update<true>(renewed_, renewed_, state, memory, work, [&](const Mask& mask) {
       Mask good = stages_.template factor<true>(mask, over_diagonal);
       if constexpr (trims) {
         good = good & trimming_factors_.template factor<true>(
@@ -318,8 +323,8 @@ class Cameron {
       }
       return good;
     });
-    factored_h_ = select(renewed_, h, factored_h_);
-    return live & matrices.singular();
+    memory.factored_h = select(renewed_, h, memory.factored_h);
+    return live & memory.singular;
   }
 
   /// Stage i where the order needs it, and where it shows the order above.
@@ -476,13 +481,10 @@ class Cameron {
 
   Stages stages_;
   TrimmingFactors trimming_factors_;
-  Real factored_h_ = Real(0.0);    ///< step that the factors belong to
-  Real jacobian_age_ = Real(0.0);  ///< accepted steps since the Jacobian was new
-  Mask slow_ = Mask(false);        ///< Newton's method converged too slowly to keep the Jacobian
   // Of the attempt:
-  Mask renewed_ = Mask(false);
-  Mask compared_ = Mask(false);  ///< orders are compared after this step
-  Mask assessed_ = Mask(false);  ///< the order above too
+  Mask renewed_;
+  Mask compared_;  ///< orders are compared after this step
+  Mask assessed_;  ///< the order above too
   Real hK_[s][n];
   Real z_[s][n];  ///< Y_i - y_n
   Real end_[n];   ///< y_(n+1) - y_n

@@ -101,15 +101,7 @@ class VariableDirk : public VariableOrder<DiagonallyImplicit<Sdirk2Tableau, Syst
       for (int k = 0; k < n; ++k) D[k] = select(lanes, other.D[k], D[k]);
     }
   };
-  using State = LaneState<System_, Real, Path>;
-
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) {
-    Base::forget(lanes);
-    for (int k = 0; k < n; ++k) D_[k] = select(lanes, Real(0.0), D_[k]);
-    lower_error_ = select(lanes, Real(0.0), lower_error_);
-    higher_error_ = select(lanes, Real(0.0), higher_error_);
-  }
+  using State = LaneState<System_, Real, Path, typename Base::Memory>;
 
   /// Tries the step t ... t + h in the lanes of `live`, each with its order.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, State& state,
@@ -201,9 +193,9 @@ class VariableDirk : public VariableOrder<DiagonallyImplicit<Sdirk2Tableau, Syst
   }
 
   // Of the attempt.
-  Real D_[n] = {};
-  Real lower_error_ = Real(0.0);
-  Real higher_error_ = Real(0.0);
+  Real D_[n];
+  Real lower_error_;
+  Real higher_error_;
 };
 
 }  // namespace manyfold

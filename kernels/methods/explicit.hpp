@@ -43,7 +43,8 @@ class ExplicitRungeKutta {
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;
   static constexpr bool keeps = false;
-  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
+  using Memory = typename Stages::Memory;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>, Memory>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
 
@@ -56,14 +57,11 @@ class ExplicitRungeKutta {
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { stages_.forget(lanes); }
-
   /// Tries the step t ... t + h in the lanes of `live`.
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
-    result.singular = stages_.template prepare<keeps>(live, stale, state, h, Real(0.0), work);
+    result.singular = stages_.template prepare<keeps>(live, stale, state, state.memory, h, Real(0.0), work);
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = Real(0.0);

@@ -25,17 +25,35 @@ concept MakesPast = requires(typename Method::State& state, const MaskOf<typenam
   Method::begin(lanes, state, h, tolerances);
 };
 
-/// `use` and `forget` start what a method knows of an instance outside the state: lanes are refilled. `attempt` tries a
-/// step, `commit` makes it the last one.
+/// The method whose attempts `Method` makes: itself, or that which it makes in phases.
+template <class Method>
+struct WholeMethod {
+  using type = Method;
+};
+template <class Method>
+requires requires {
+  typename Method::Whole;
+}
+struct WholeMethod<Method> {
+  using type = typename Method::Whole;
+};
+
+/// Lanes are refilled, and what a method knows of an instance must end with it: it stands in the `Path` and the
+/// `Memory` of the state, which the integrator starts. What else a method has is of one attempt, and written there
+/// before it is read. It needs no initial value, so that a member with one is memory in the wrong place.
+template <class Method>
+concept RemembersInState = __is_trivially_constructible(typename WholeMethod<Method>::type);
+
+/// `attempt` tries a step, `commit` makes it the last one.
 template <class Method>
 concept TakesSteps = requires(Method& method, typename Method::State& state, const MaskOf<typename Method::Real>& lanes,
                               const typename Method::Real& h, typename Method::Workspace& workspace,
                               const NewtonControl& control, WorkCounters<typename Method::Real>& work) {
   method.use(workspace, TeamOf<typename Method::System>{});
-  method.forget(lanes);
   StepAttempt<typename Method::Real>(method.attempt(lanes, lanes, lanes, state, h, control, work));
   method.commit(lanes, state, h);
   state.path.start(lanes, h, state.dy);
+  state.memory.start(lanes);
 };
 
 /// Has a method the optional functions that it says it has, and no others? `makes_past`: it computes, in `begin`, the
@@ -48,6 +66,6 @@ constexpr bool keeps_its_word() {
 }
 
 template <class Method>
-concept SteppingMethod = TakesSteps<Method> && keeps_its_word<Method>();
+concept SteppingMethod = TakesSteps<Method> && RemembersInState<Method> && keeps_its_word<Method>();
 
 }  // namespace manyfold

@@ -16,6 +16,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
   using Base::n;
   using Base::s;
   using System = System_;
+  using Whole = Base;
   using Real = Real_;
   using Mask = MaskOf<Real>;
   using State = typename Base::State;
@@ -30,11 +31,12 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     h_ = h;
     over_diagonal_ = Real(1.0 / Tableau::gamma) / h;
     wants_factors_ = false;
-    this->stages_.matrices().template renew<keeps>(Mask(true), stale, state, h, work, [&](const Mask& mask) {
-      this->stages_.matrices().request_factors(over_diagonal_);
-      wants_factors_ = true;
-      return mask;
-    });
+    this->stages_.matrices().template renew<keeps>(Mask(true), stale, state, state.memory, h, work,
+                                                   [&](const Mask& mask) {
+                                                     this->stages_.matrices().request_factors(over_diagonal_);
+                                                     wants_factors_ = true;
+                                                     return mask;
+                                                   });
     result_ = {};
     result_.converged = Mask(true);
     result_.finite = Mask(true);
@@ -48,8 +50,8 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
 
   MANYFOLD_INLINE Wait take_corrections(State& state, const NewtonControl& control, WorkCounters<Real>& work) {
     if (stage_ == first) {
-      this->stages_.matrices().set_singular(this->stages_.factors().singular());
-      if (this->stages_.matrices().singular()) {
+      state.memory.singular = this->stages_.factors().singular();
+      if (state.memory.singular) {
         result_.converged = Mask(false);
         result_.singular = Mask(true);
         return Wait::nothing;

@@ -16,6 +16,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   using Base::reals;
   using Base::s;
   using System = System_;
+  using Whole = Base;
   using Real = Real_;
   using Mask = MaskOf<Real>;
   using Matrices = typename Base::Matrices;
@@ -29,7 +30,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     over_h_ = Real(1.0) / h;
     cautious_ = cautious;
     wants_factors_ = false;
-    this->matrices_.template renew<keeps>(Mask(true), stale, state, h, work, [&](const Mask& mask) {
+    this->matrices_.template renew<keeps>(Mask(true), stale, state, state.memory, h, work, [&](const Mask& mask) {
       this->matrices_.request_factors(over_h_);
       wants_factors_ = true;
       return mask;
@@ -50,8 +51,8 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   MANYFOLD_INLINE Wait take_corrections(auto& state, const NewtonControl& control, WorkCounters<Real>& work) {
     if (first_correction_) {
       first_correction_ = false;
-      this->matrices_.set_singular(any_singular());
-      if (this->matrices_.singular()) {
+      state.memory.singular = any_singular();
+      if (state.memory.singular) {
         result_.singular = Mask(true);
         return Wait::nothing;
       }

@@ -126,10 +126,11 @@ class Collocation {
   static constexpr int degree = collocation::degree<Tableau>;
   /// More stages converge more slowly: Hairer & Wanner (1999).
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
-  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
   using Matrices = Linearisation<System, Real>;
+  struct Memory : Matrices::Memory {};
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>, Memory>;
   using RealFactors = Factors<Real, typename Matrices::Structure>;
   using ComplexFactors = Factors<Complex<Real>, typename Matrices::Structure>;
   using Team = TeamOf<System>;
@@ -167,16 +168,14 @@ class Collocation {
     static_for<pairs>([&](auto pair) { complex_factors_[pair].use(workspace.complex[pair], team); });
   }
 
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
-
   /// Tries the step t ... t + h in the lanes of `live`. `stale`: lanes whose Jacobian must be evaluated at (t, y).
   /// `cautious`: lanes at a start or after a rejection, whose error estimate is filtered twice, (IV.8.20).
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& cautious, auto& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
-    result.singular = matrices_.template renew<keeps>(live, stale, state, h, work,
+    Memory& memory = state.memory;
+    result.singular = matrices_.template renew<keeps>(live, stale, state, memory, h, work,
                                                       [&](const Mask& mask) { return factor(mask, over_h); });
     result.renewed = matrices_.renewed();
     const Mask solvable = live & !result.singular;

@@ -72,13 +72,14 @@ class Rosenbrock {
   static constexpr int degree = Tableau::dense_degree;
   static constexpr int most_newton_iterations = 1;
   static constexpr bool keeps = false;
-  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
   using Stages = StageSolver<System, Real>;
   using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;
+  using Memory = typename Stages::Memory;
+  using State = LaneState<System, Real, DensePolynomial<Real, n, degree>, Memory>;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// There is no iteration to stop.
@@ -86,17 +87,13 @@ class Rosenbrock {
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
 
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { stages_.forget(lanes); }
-
   /// Tries the step t ... t + h in the lanes of `live`.
-  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/,
-                                            const State& state, const Real& h, const NewtonControl& /*control*/,
-                                            WorkCounters<Real>& work) {
+  MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
+                                            const Real& h, const NewtonControl& /*control*/, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) * over_h;
-    result.singular = stages_.template prepare<keeps>(live, stale, state, h, over_diagonal, work);
+    result.singular = stages_.template prepare<keeps>(live, stale, state, state.memory, h, over_diagonal, work);
 
     Real by_t[n];
     System::time_derivative(state.t, state.y, state.dy, state.p, by_t);

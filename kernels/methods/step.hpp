@@ -15,9 +15,12 @@ namespace manyfold {
 ///   move_end(shift)        after y was moved by `shift`: the past stays as it was
 ///   increment(i, u)        the solution over the last step: component i at t + u h, less y_i; slope and curvature with
 ///   respect to u
-template <class System, class Real, class Path_>
+/// `Memory` is what it knows of the instance beside that, such as the step that its factors belong to:
+///   start(lanes)           where an instance begins
+template <class System, class Real, class Path_, class Memory_>
 struct LaneState {
   using Path = Path_;
+  using Memory = Memory_;
   static constexpr int n = System::n;
   Real t;
   Real h;  ///< next step to try, with the sign of the direction of integration
@@ -30,6 +33,7 @@ struct LaneState {
   MaskOf<Real> patient;  ///< Newton's method failed in several attempts: more iterations may help, shorter steps do not
   MaskOf<Real> discontinuous;  ///< the error within the step does not fall with h: a jump of algebraic variables
   Path path;
+  Memory memory;
 };
 
 /// Who chooses the next step.

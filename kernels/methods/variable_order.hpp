@@ -37,6 +37,14 @@ class VariableOrder {
     typename Middle::Workspace middle;
     typename High::Workspace high;
   };
+  /// Every method finds its own.
+  struct Memory : Low::Memory, Middle::Memory, High::Memory {
+    MANYFOLD_INLINE void start(const Mask& lanes) {
+      Low::Memory::start(lanes);
+      Middle::Memory::start(lanes);
+      High::Memory::start(lanes);
+    }
+  };
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return High::internal_rtol(rtol); }
   /// The strictest.
@@ -46,13 +54,6 @@ class VariableOrder {
     low_.use(workspace.low, team);
     middle_.use(workspace.middle, team);
     high_.use(workspace.high, team);
-  }
-
-  /// Of the lanes of `lanes`, which begin a new instance, nothing is known.
-  MANYFOLD_INLINE void forget(const Mask& lanes) {
-    low_.forget(lanes);
-    middle_.forget(lanes);
-    high_.forget(lanes);
   }
 
  protected:

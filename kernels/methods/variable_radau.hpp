@@ -49,7 +49,7 @@ class VariableRadau
       wait = select(lanes, other.wait, wait);
     }
   };
-  using State = LaneState<System_, Real, Path>;
+  using State = LaneState<System_, Real, Path, typename VariableRadau::Memory>;
 
   /// One for all orders: their estimates are weaker than their errors by more than the power that is taken of rtol.
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return Order5::internal_rtol(rtol); }

@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel is compiled for, beside its model and its method: one constant, which everything asks. The command has
-// the same names in sweep files.
+// What a kernel is compiled for, beside its model and its method: one constant, which everything asks. Enumerators are
+// called and ordered as `choice_settings` in <manyfold/options.hpp> has them.
 #include <manyfold/model.hpp>
 
 namespace manyfold {
@@ -45,14 +45,23 @@ enum class ErrorTest {
 template <int given_count = 0>
 struct KernelSpec {
   Precision precision = Precision::float64;
-  bool projection = false;  ///< every accepted step is projected on the constraints and invariants
   JacobianSource jacobian = JacobianSource::automatic;
   JacobianReuse jacobian_reuse = JacobianReuse::automatic;
   ErrorTest error_test = ErrorTest::all;
   InlineIntegration inline_integration = InlineIntegration::automatic;
+  bool projection = false;  ///< every accepted step is projected on the constraints and invariants
   Given given[given_count > 0 ? given_count : 1] = {};
 
   static constexpr bool says_what_is_given = given_count > 0;
+
+  /// Calls visit(name, choice) for all that have names; they are those of `SolverOptions`.
+  constexpr void for_each_choice(auto&& visit) const {
+    visit("precision", precision);
+    visit("jacobian", jacobian);
+    visit("jacobian_reuse", jacobian_reuse);
+    visit("error_test", error_test);
+    visit("inline_integration", inline_integration);
+  }
 };
 
 }  // namespace manyfold

@@ -82,12 +82,14 @@ class InlinedStages {
   using StageFactors = typename Either<iterates, Factors<Real, Structure>, None>::type;
   using Workspace = typename WorkspaceOf<iterates, StageFactors>::type;
   static constexpr bool keeps = false;
+  /// Matrices are new in every step.
+  struct Memory {
+    MANYFOLD_INLINE void start(const Mask& /*lanes*/) {}
+  };
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team&) {
     if constexpr (iterates) factors_.use(workspace);
   }
-
-  MANYFOLD_INLINE void forget(const Mask&) {}
 
   /// y_z and r_z at the point of `state`, for stages of gamma h; returns the lanes of `live` where r_z is singular.
   MANYFOLD_INLINE Mask prepare(const Mask& live, const auto& state, const Real& gamma_h, const Real& over_gamma_h,

@@ -27,6 +27,18 @@ struct IterationStructure {
   }
 };
 
+/// Where Jacobians are evaluated, if that is no state of an instance.
+template <class System, class Real>
+struct LinearisationPoint {
+  const Real& t;
+  const Real (&y)[System::n];
+  const Real (&dy)[System::n];
+  const Real (&p)[System::constants_size];
+  const Real (&weight)[System::n];  ///< of the error norm, with its rtol, and a step: the scales of finite differences
+  double rtol;
+  const Real& h;
+};
+
 template <class System, class Real>
 class Linearisation {
  public:
@@ -66,13 +78,17 @@ class Linearisation {
     }
   }
 
-  /// Nothing is known of the lanes of `lanes`, which begin a new instance.
-  MANYFOLD_INLINE void forget(const Mask& lanes) {
-    factored_h_ = select(lanes, Real(0.0), factored_h_);
-    scale_ = select(lanes, Real(1.0), scale_);
-    singular_ = singular_ & !lanes;
-    renewed_ = renewed_ & !lanes;
-  }
+  /// What is known of the matrices of an instance.
+  struct Memory {
+    Real factored_h;  ///< step that the factors belong to
+    Mask singular;    ///< the matrix could not be factorised
+
+    /// The lanes of `lanes` begin a new instance.
+    MANYFOLD_INLINE void start(const Mask& lanes) {
+      factored_h = select(lanes, Real(0.0), factored_h);
+      singular = singular & !lanes;
+    }
+  };
 
   /// Is the factorisation of matrices of type `Factors` kept over steps (per lane), or renewed in each?
   template <class Factors>
@@ -115,23 +131,23 @@ class Linearisation {
   /// matrix is singular. `stale`: lanes whose Jacobian must be evaluated. `factor(lanes)` factorises and returns the
   /// good lanes. With `keeps` lanes that need nothing new keep what they have.
   template <bool keeps, class State>
-  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const State& state, const Real& h,
+  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const State& state, Memory& memory, const Real& h,
                              WorkCounters<Real>& work, auto&& factor) {
     Mask outdated = live;
     Mask refactor = live;
     if constexpr (keeps && rescales) {
-      const Real ratio = factored_h_ / h;
-      outdated = refactor =
-          live & (stale | singular_ | !((ratio > Real(rule.least_ratio)) & (ratio < Real(1.0 / rule.least_ratio))));
+      const Real ratio = memory.factored_h / h;
+      outdated = refactor = live & (stale | memory.singular |
+                                    !((ratio > Real(rule.least_ratio)) & (ratio < Real(1.0 / rule.least_ratio))));
       scale_ = select(refactor, Real(1.0), Real(2.0) / (Real(1.0) + ratio));
     } else if constexpr (keeps) {
       outdated = live & stale;
-      refactor = live & (stale | (h != factored_h_) | singular_);
+      refactor = live & (stale | (h != memory.factored_h) | memory.singular);
     }
-    update<keeps>(outdated, refactor, state, work, factor);
-    factored_h_ = select(refactor, h, factored_h_);
+    update<keeps>(outdated, refactor, state, memory, work, factor);
+    memory.factored_h = select(refactor, h, memory.factored_h);
     renewed_ = outdated;
-    return singular_ & live;
+    return memory.singular & live;
   }
 
   /// Lanes whose Jacobian the last `renew` evaluated.
@@ -149,12 +165,12 @@ class Linearisation {
 
   /// Evaluates the Jacobians in the lanes of `outdated`, then the factors in those of `refactor`.
   template <bool keeps, class State>
-  MANYFOLD_INLINE void update(const Mask& outdated, const Mask& refactor, const State& state, WorkCounters<Real>& work,
-                              auto&& factor) {
+  MANYFOLD_INLINE void update(const Mask& outdated, const Mask& refactor, const State& state, Memory& memory,
+                              WorkCounters<Real>& work, auto&& factor) {
     if (any(outdated)) evaluate<keeps>(outdated, state);
     if (any(refactor)) {
       const Mask good = factor(refactor);
-      singular_ = (singular_ & !refactor) | (refactor & !good);
+      memory.singular = (memory.singular & !refactor) | (refactor & !good);
     }
     count_work<Real>(work.jacobians, outdated, Real(1.0));
     if constexpr (System::residuals_of_jacobian() > 0) {
@@ -165,8 +181,6 @@ class Linearisation {
 
   /// Asks other kernels for factors of shift F_y' + F_y, or what a method makes of the shift.
   MANYFOLD_INLINE void request_factors(const Real& shift) { own_->shift = shift; }
-  /// What came of that.
-  MANYFOLD_INLINE void set_singular(const Mask& singular) { singular_ = singular; }
 
   /// How many threads share the evaluation of recorded Jacobians: one per group of columns, up to a warp.
   static constexpr int shares() {
@@ -180,9 +194,6 @@ class Linearisation {
     if (at.outdated == 0) return;
     System::template jacobian<shares()>(at.t, at.y, at.dy, at.p, at.weight, at.rtol, at.h, at.by_y, at.by_dy, share);
   }
-
-  /// Lanes whose matrix could not be factorised.
-  MANYFOLD_INLINE const Mask& singular() const { return singular_; }
 
   /// F_y' x
   MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {
@@ -281,10 +292,9 @@ class Linearisation {
 
   typename Either<alone, Entries, Workspace*>::type own_;
   Team team_;
-  Real factored_h_ = Real(0.0);  ///< step that the factors belong to
-  Mask singular_ = Mask(false);
-  Mask renewed_ = Mask(false);
-  Real scale_ = Real(1.0);
+  // Of the attempt:
+  Mask renewed_;
+  Real scale_;  ///< of corrections, where matrices for another step serve
 };
 
 }  // namespace manyfold

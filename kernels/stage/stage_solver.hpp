@@ -42,6 +42,7 @@ class StageSolver {
   using Matrices = Linearisation<System, Real>;
   using StageFactors = Factors<Real, Structure>;
   using Team = TeamOf<System>;
+  using Memory = typename Matrices::Memory;
   struct Workspace {
     typename Matrices::Workspace matrices;
     typename StageFactors::Workspace factors;
@@ -54,15 +55,12 @@ class StageSolver {
     factors_.use(workspace.factors, team);
   }
 
-  /// Nothing is known of the lanes of `lanes`, which begin a new instance.
-  MANYFOLD_INLINE void forget(const Mask& lanes) { matrices_.forget(lanes); }
-
   /// Brings matrices and factors up to date for a step of length h in the lanes of `live`; returns those whose matrix
   /// is singular. `stale`: lanes whose Jacobian must be evaluated at the point of `state`.
   template <bool keeps>
-  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const auto& state, const Real& h, const Real& shift,
-                               WorkCounters<Real>& work) {
-    return matrices_.template renew<keeps>(live, stale, state, h, work,
+  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const auto& state, Memory& memory, const Real& h,
+                               const Real& shift, WorkCounters<Real>& work) {
+    return matrices_.template renew<keeps>(live, stale, state, memory, h, work,
                                            [&](const Mask& lanes) { return factor<keeps>(lanes, shift); });
   }
 
@@ -81,6 +79,8 @@ class StageSolver {
 
   /// x := M^-1 x with the matrix M of the last `factor`.
   MANYFOLD_INLINE void apply(Real (&x)[n]) { factors_.solve(x); }
+  /// x := M^-T x; not by a team or in phases.
+  MANYFOLD_INLINE void apply_transposed(Real (&x)[n]) { factors_.solve_transposed(x); }
 
   MANYFOLD_INLINE Matrices& matrices() { return matrices_; }
   MANYFOLD_INLINE const Matrices& matrices() const { return matrices_; }

@@ -138,16 +138,7 @@ class InitialConditions {
   /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
   static constexpr int most_slope_iterations = 12;
 
-  /// Where a Jacobian is evaluated.
-  struct Point {
-    const Real& t;
-    const Real (&y)[n];
-    const Real (&dy)[n];
-    const Real (&p)[System::constants_size];
-    const Real (&weight)[n];
-    double rtol;
-    const Real& h;
-  };
+  using Point = LinearisationPoint<System, Real>;
 
   static constexpr bool has_algebraic() {
     for (int i = 0; i < n; ++i) {

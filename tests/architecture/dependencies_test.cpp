@@ -78,7 +78,10 @@ int floor_of(const std::string& file) {
   if (is_interface(file)) return static_cast<int>(floors().size());
   fs::path folder = fs::path(file).parent_path();
   if (folder.begin()->string() == "problems") folder = "problems";
-  const auto found = std::find(floors().begin(), floors().end(), folder.string());
+  auto found = std::find(floors().begin(), floors().end(), folder.string());
+  if (found == floors().end()) {
+    found = std::find(floors().begin(), floors().end(), (folder.parent_path() / "*").string());
+  }
   return found == floors().end() ? -1 : static_cast<int>(found - floors().begin());
 }
 

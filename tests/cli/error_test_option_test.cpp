@@ -18,8 +18,8 @@ const std::string supply = test::source_folder() + "/tests/engine/supply.hpp";
 LoadedKernel kernel_with(const std::string& method, const std::string& error_test) {
   KernelRequest request;
   request.model = supply;
-  request.method = method;
-  request.error_test = error_test;
+  request.options.method = method;
+  request.options.error_test = error_test;
   request.instruction_set = "scalar";  // compiles fastest
   return load_kernel(request);
 }

@@ -76,8 +76,7 @@ class Compilation : public testing::Test {
   DeviceCode compile_anew(const std::string& model, const std::string& method, const std::string& architecture,
                           int tile = 1, const std::string& precision = "float64", bool projection = false,
                           Tier tier = Tier::fused) const {
-    KernelRequest request{model, method, std::nullopt, "", precision};
-    request.projection = projection;
+    const KernelRequest request{model, {.method = method, .precision = precision, .projection = projection}};
     return backend_->compile(device_source(request, {tile, 0, tier}), architecture);
   }
 

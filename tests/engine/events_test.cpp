@@ -269,7 +269,7 @@ TEST(Events, WrongDeclarationsSayWhatIsMissing) {
            "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) { f[0] = y[0]; }\n"
         << members << "};\nMANYFOLD_MODEL(Wrong);\n";
     try {
-      load_kernel({path, "radau5", std::nullopt, ""});
+      load_kernel({path, {.method = "radau5"}});
     } catch (const UsageError& error) {
       return std::string(error.what());
     }

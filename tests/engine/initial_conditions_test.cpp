@@ -25,7 +25,7 @@ struct Start {
         const std::vector<double>& parameters = {}, const std::string& instruction_set = "scalar") {
     KernelRequest request;
     request.model = model;
-    request.method = "radau5";
+    request.options.method = "radau5";
     request.instruction_set = instruction_set;
     loaded = load_kernel(request);
     if (!names.empty()) {

@@ -131,12 +131,12 @@ TEST(MethodLimits, ReferencesSuitTheModelAndAreOfOtherFamilies) {
 
 TEST(MethodLimits, LoadingAKernelGoesByTheTable) {
   try {
-    load_kernel({"pendulum_index3", "esdirk54", std::nullopt, ""});
+    load_kernel({"pendulum_index3", {.method = "esdirk54"}});
     FAIL() << "esdirk54 does not converge for index 3";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("take 'radau9'"), std::string::npos) << error.what();
   }
-  EXPECT_THROW(load_kernel({"rlc_index1", "rodas4", std::nullopt, ""}), UsageError);
+  EXPECT_THROW(load_kernel({"rlc_index1", {.method = "rodas4"}}), UsageError);
 }
 
 // `Ensemble` refuses to be compiled where this is false.

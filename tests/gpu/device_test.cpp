@@ -44,7 +44,7 @@ struct Case {
   std::string precision = "float64";
   int tile = 0;
 
-  KernelRequest request() const { return {model, method, std::nullopt, "", precision}; }
+  KernelRequest request() const { return {model, {.method = method, .precision = precision}}; }
   DeviceSource source() const { return device_source(request(), {tile, 0, tier}); }
   /// The smallest rtol at which rounding leaves Newton's method room: the amplifier's exponentials magnify it.
   double least_rtol() const { return precision != "float32" ? 1e-8 : model == "transistor_amplifier" ? 1e-3 : 1e-4; }
@@ -358,7 +358,7 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
   run.options.atol.assign(model.variables.size(), 1e-3);
   DeviceDemand demand{run.instances, run.instance_shape()};
   demand.sampling = DeviceSampling{sampling_source(), *run.plan};
-  const auto program = devices->load(device_source({"rectifier", "radau5", std::nullopt, ""}), demand);
+  const auto program = devices->load(device_source({"rectifier", {.method = "radau5"}}), demand);
   run.device = program.get();
   run_ensemble(run, memory);
   const Chunk& sampled = memory.results();
@@ -418,7 +418,7 @@ TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   run.options.atol = {1e-6, 1e-10, 1e-6};
   if (emulated()) setenv("MANYFOLD_EMULATED_PROBLEM", "robertson", 1);
   const auto program =
-      devices->load(device_source({"robertson", "radau5", std::nullopt, ""}), {run.instances, run.instance_shape()});
+      devices->load(device_source({"robertson", {.method = "radau5"}}), {run.instances, run.instance_shape()});
   run.device = program.get();
   const RunSummary summary = run_ensemble(run, tally);
   EXPECT_EQ(summary.by_status[0], run.instances);

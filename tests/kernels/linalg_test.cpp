@@ -91,7 +91,7 @@ struct WithWorkspace : Factorisation {
   typename Factorisation::Workspace workspace;
 };
 
-/// ||A x - b|| for random entries and right-hand side.
+/// ||A x - b|| and ||A^T x - b|| for random entries and right-hand side.
 template <class Number, class Structure>
 void expect_solves(double scale_of_diagonal) {
   constexpr int n = Structure::n;
@@ -105,24 +105,33 @@ void expect_solves(double scale_of_diagonal) {
     Number a[entries.size];
     Number b[n];
     Number x[n];
+    Number z[n];
     for (int k = 0; k < entries.size; ++k) {
       a[k] = Parts<Number>::make(random(), random());
       if (entries.row[k] == entries.column[k]) a[k] = a[k] * Number(scale_of_diagonal);
     }
-    for (int i = 0; i < n; ++i) x[i] = b[i] = Parts<Number>::make(random(), random());
+    for (int i = 0; i < n; ++i) x[i] = z[i] = b[i] = Parts<Number>::make(random(), random());
     WithWorkspace<Factors<Number, Structure>> factors;
     ASSERT_TRUE(factors.template factor<false>(true, [&](int k) { return a[k]; }));
     factors.solve(x);
+    factors.solve_transposed(z);
     Number r[n];
+    Number s[n];
     double size = 1.0;
     for (int i = 0; i < n; ++i) {
-      r[i] = -b[i];
-      size = std::max(size, Parts<Number>::size(x[i]));
+      r[i] = s[i] = -b[i];
+      size = std::max({size, Parts<Number>::size(x[i]), Parts<Number>::size(z[i])});
     }
-    for (int k = 0; k < entries.size; ++k) r[entries.row[k]] = r[entries.row[k]] + a[k] * x[entries.column[k]];
+    for (int k = 0; k < entries.size; ++k) {
+      r[entries.row[k]] = r[entries.row[k]] + a[k] * x[entries.column[k]];
+      s[entries.column[k]] = s[entries.column[k]] + a[k] * z[entries.row[k]];
+    }
     // Fixed pivots may lose digits up to the growth limit; exchanged ones keep all but a few.
     const double limit = any(factors.exchanged()) ? 1e-12 : 1e-7;
-    for (int i = 0; i < n; ++i) EXPECT_LE(Parts<Number>::size(r[i]), limit * size);
+    for (int i = 0; i < n; ++i) {
+      EXPECT_LE(Parts<Number>::size(r[i]), limit * size);
+      EXPECT_LE(Parts<Number>::size(s[i]), limit * size) << "transposed";
+    }
   }
 }
 

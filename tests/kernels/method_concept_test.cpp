@@ -26,8 +26,16 @@ struct WithoutStep : OneOrder {
 struct WithoutPast : OneOrder {
   static constexpr bool makes_past = true;
 };
-struct Forgetful : OneOrder {
-  void forget() {}
+/// Remembers outside the state, where nothing of an instance ends with it.
+struct Absentminded : OneOrder {
+  double accepted_steps = 0.0;
+};
+/// Nothing starts what its state remembers.
+struct NeverStarted : OneOrder {
+  struct Memory {
+    double accepted_steps;
+  };
+  using State = LaneState<Model, double, typename OneOrder::State::Path, Memory>;
 };
 
 TEST(SteppingMethod, HasTheFunctionsThatItSaysItHas) {
@@ -38,7 +46,8 @@ TEST(SteppingMethod, HasTheFunctionsThatItSaysItHas) {
   EXPECT_FALSE(SteppingMethod<NeverAsked>);
   EXPECT_FALSE(SteppingMethod<WithoutStep>);
   EXPECT_FALSE(SteppingMethod<WithoutPast>);
-  EXPECT_FALSE(SteppingMethod<Forgetful>);
+  EXPECT_FALSE(SteppingMethod<Absentminded>);
+  EXPECT_FALSE(SteppingMethod<NeverStarted>);
 }
 
 }  // namespace

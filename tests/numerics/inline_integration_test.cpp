@@ -86,6 +86,32 @@ Point<3> point_of_valve() {
   return {.y = {x, 1.3, w}, .dy = {1.3 - x, -w * 1.3, 0.0}, .weight = {1e6, 1e6, 1e6}};
 }
 
+// u . M^-1 v = M^-T u . v
+TEST(StageSolver, SolvesWithTheTransposedMatrix) {
+  using Equations = System<Valve>;
+  const Point<3> point = point_of_valve();
+  WorkCounters<double> work{};
+  StageSolver<Equations, double> stages;
+  StageSolver<Equations, double>::Workspace workspace;
+  stages.use(workspace, OneThread{});
+  StageSolver<Equations, double>::Memory memory;
+  memory.start(true);
+  ASSERT_FALSE((stages.prepare<false>(true, true, point, memory, 0.1, 50.0, work)));
+  const double u[] = {0.7, -0.4, 1.1};
+  const double v[] = {-0.2, 0.9, 0.5};
+  double solved[] = {v[0], v[1], v[2]};
+  double adjoint[] = {u[0], u[1], u[2]};
+  stages.apply(solved);
+  stages.apply_transposed(adjoint);
+  double forward = 0.0;
+  double backward = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    forward += u[i] * solved[i];
+    backward += adjoint[i] * v[i];
+  }
+  EXPECT_NEAR(forward, backward, 1e-14);
+}
+
 TEST(InlinedStage, ChangesWithItsBaseAsTheMatrixOfAllVariablesSays) {
   using Equations = System<Valve>;
   const double gamma_h = 0.02;
@@ -94,8 +120,9 @@ TEST(InlinedStage, ChangesWithItsBaseAsTheMatrixOfAllVariablesSays) {
   StageSolver<Equations, double> plain;
   StageSolver<Equations, double>::Workspace of_plain;
   plain.use(of_plain, OneThread{});
-  plain.forget(true);
-  ASSERT_FALSE((plain.prepare<false>(true, true, point, 0.1, 1.0 / gamma_h, work)));
+  StageSolver<Equations, double>::Memory memory;
+  memory.start(true);
+  ASSERT_FALSE((plain.prepare<false>(true, true, point, memory, 0.1, 1.0 / gamma_h, work)));
   InlinedStages<Equations, double> inlined;
   InlinedStages<Equations, double>::Workspace of_inlined;
   inlined.use(of_inlined, OneThread{});

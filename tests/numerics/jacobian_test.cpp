@@ -13,9 +13,9 @@ const LoadedKernel& kernel_with(const std::string& model, const std::string& met
   if (kernel.kernel == nullptr) {
     KernelRequest request;
     request.model = model;
-    request.method = method;
-    request.jacobian = jacobian;
-    request.jacobian_reuse = reuse;
+    request.options.method = method;
+    request.options.jacobian = jacobian;
+    request.options.jacobian_reuse = reuse;
     request.instruction_set = "scalar";  // compiles fastest
     kernel = load_kernel(request);
   }

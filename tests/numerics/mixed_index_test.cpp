@@ -363,7 +363,7 @@ std::string refusal(const std::string& name, const std::string& lambda, const st
       << constraint << ";\n  }\n};\nMANYFOLD_MODEL(Stated);\n";
   KernelRequest request;
   request.model = path.string();
-  request.method = "radau5";
+  request.options.method = "radau5";
   request.instruction_set = "scalar";
   std::string message;
   try {

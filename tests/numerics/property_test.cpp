@@ -134,8 +134,7 @@ TEST(EnsembleOfCpp, SaysWhatItGotAndWhatItNeeds) {
   EXPECT_NE(solve({.tier = "phased"}).find("tier is 'phased'"), std::string::npos);
   EXPECT_EQ(solve({.threads = -1}), "Ensemble: threads is -1, needs at least 0 (0: one per processor)");
   EXPECT_EQ(solve({.max_steps = 0}), "Ensemble: max_steps is 0, needs at least 1");
-  EXPECT_EQ(solve({.first_step = -1e-9}),
-            "Ensemble: first_step is -1e-09, needs a finite number of at least 0 (0: chosen)");
+  EXPECT_EQ(solve({.first_step = -1e-9}), "Ensemble: first_step is -1e-09, needs at least 0 (0: chosen by the method)");
   EXPECT_EQ(solve({.event_log = -1}), "Ensemble: event_log is -1, needs at least 0");
   EXPECT_EQ(solve({.max_step = 0.0}), "Ensemble: max_step is 0, needs more than 0");
   EXPECT_EQ(solve({}, {1.0, 0.25, 0.5}), "Ensemble: times[1] is 0.25 after 1, but times need the order of integration");

@@ -27,7 +27,11 @@ inline const LoadedKernel& kernel_of(const std::string& model, const std::string
   const std::string key = model + " " + method + " " + instruction_set + " " + precision;
   auto found = loaded.find(key);
   if (found == loaded.end())
-    found = loaded.emplace(key, load_kernel({model, method, std::nullopt, instruction_set, precision})).first;
+    found = loaded
+                .emplace(key, load_kernel({.model = model,
+                                           .options = {.method = method, .precision = precision},
+                                           .instruction_set = instruction_set}))
+                .first;
   return found->second;
 }
 

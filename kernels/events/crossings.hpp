@@ -1,0 +1,162 @@
+#pragma once
+// Which root functions cross zero in a step, and where: every one has its first crossing.
+#include "root_search.hpp"
+#include "sides.hpp"
+
+namespace manyfold {
+
+template <class System, class Real, class State>
+class Crossings : public RootSides<System, Real, State> {
+  using Base = RootSides<System, Real, State>;
+  using Search = RootSearch<System, Real, State>;
+  using Ends = PartEnds<Real>;
+  using Base::came_from_;
+  using Base::range_;
+  using Base::scale_;
+  using Base::side_;
+  using Base::start_;
+  static constexpr int parts = Search::parts;
+
+ public:
+  using Mask = MaskOf<Real>;
+  using Roots = RootValues<System, Real>;
+  static constexpr int n = System::n;
+  static constexpr int events = System::events;
+  static constexpr int size = System::events_size;
+
+  /// Samples the step in the lanes of `accepted`; where a root function may cross, locates its first event. Returns
+  /// those lanes. In the lanes of `rough` a coarse answer will do. `tolerance`: of places in units of the step.
+  /// `start_before` gets the root functions at its begin.
+  MANYFOLD_INLINE Mask scan(const Mask& accepted, const Mask& rough, const State& state, const Real& tolerance,
+                            Real (&start_before)[size]) {
+    for (int i = 0; i < events; ++i) {
+      start_before[i] = start_[i];
+      came_from_[i] = side_[i];
+      root_[i] = Real(1.0);
+    }
+    Roots sample[parts + 1];
+    for (int j = 0; j <= parts; ++j) sample[j] = Search::at(state, Real(double(j) / parts - 1.0));
+    Mask interesting(false);
+    for (int i = 0; i < events; ++i) {
+      // The polynomial meets the begin of the step up to rounding only.
+      sample[0].value[i] = start_[i];
+      Real largest(0.0);
+      for (int j = 0; j <= parts; ++j) largest = max(largest, abs(sample[j].value[i]));
+      scale_[i] = largest;
+      if constexpr (System::remembers_sides) range_[i] = select(accepted, max(range_[i], largest), range_[i]);
+      for (int part = 0; part < parts; ++part) {
+        const Ends values = Search::ends(sample, part, i, side_[i]);
+        interesting = interesting | (values.end < Real(0.0)) | Search::may_dip(values);
+      }
+      interesting = interesting | this->astray(i, state, sample[0], tolerance) |
+                    ((side_[i] == Real(0.0)) & (largest > Real(0.0)));
+      start_[i] = select(accepted, sample[parts].value[i], start_[i]);
+    }
+    interesting = interesting & accepted;
+    if (any(interesting)) locate(interesting, rough, state, sample, tolerance);
+    return interesting;
+  }
+
+  /// The step is to be taken again in the lanes of `lanes`.
+  MANYFOLD_INLINE void forget_step(const Mask& lanes, const Real (&start_before)[size]) {
+    for (int i = 0; i < events; ++i) {
+      side_[i] = select(lanes, came_from_[i], side_[i]);
+      start_[i] = select(lanes, start_before[i], start_[i]);
+    }
+  }
+
+  /// Direction in which function i crosses there; 0: it does not.
+  MANYFOLD_INLINE const Real& direction(int i) const { return direction_[i]; }
+  MANYFOLD_INLINE void clear_directions() {
+    for (int i = 0; i < events; ++i) direction_[i] = Real(0.0);
+  }
+
+  /// After the actions of the events of `fired`, at the consistent state of `start`.
+  MANYFOLD_INLINE void restart(const Mask& lanes, const EventStart<System, Real>& start, const Real (&fired)[size]) {
+    Base::restart(lanes, start, fired, direction_);
+  }
+
+  /// Where in the step function i crosses first, in units of the step, from -1 to 0; positive: nowhere.
+  MANYFOLD_INLINE const Real& root(int i) const { return root_[i]; }
+
+ private:
+  /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
+  /// side at the end of the step.
+  MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
+                               const Roots (&sample)[parts + 1], const Real& tolerance) {
+    double wanted[size];
+    static_for<events>([&](auto k) {
+      constexpr Event event = System::event(k);
+      wanted[k] = event.direction;
+    });
+    for (int i = 0; i < events; ++i) {
+      Mask open = lanes;
+      Real side = side_[i];
+      const Real filter(wanted[i]);
+      const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
+      for (int part = 0; part < parts; ++part) {
+        const Real left(double(part) / parts - 1.0);
+        const Real right(double(part + 1) / parts - 1.0);
+        // Where it has just left the surface, a dip is an error of the polynomial.
+        const Mask leaves = open & (side == Real(0.0));
+        side = select(leaves, sign(sample[part + 1].value[i]), side);
+        const Ends values = Search::ends(sample, part, i, side);
+        const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
+        const Real rounding = this->allowance(i, values.begin);
+        const Mask across = open & (at_begin | (values.end < -rounding));
+        const Mask dip = open & !leaves & Search::may_dip(values);
+        if (!any(across | dip)) continue;
+
+        Real lo = left;
+        Real hi = right;
+        Real value_lo = values.begin;
+        Real value_hi = values.end;
+        Real direction = -side;
+        // Begins on the surface or, by rounding, behind it: first it must have left it.
+        const Mask lift = across & (values.begin <= Real(0.0));
+        Mask at_once = at_begin | (lift & !(values.begin_slope > Real(0.0)));
+        Mask occurs = across & allowed(direction);
+        if (any(lift & !at_once)) {
+          Real top;
+          Real above;
+          const Ends turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
+          const Mask left_it =
+              Search::seek(lift & !at_once, state, i, -side, left, right, turned, Real(0.0), top, above);
+          at_once = lift & !left_it;
+          lo = select(left_it, top, lo);
+          value_lo = select(left_it, -above, value_lo);
+        }
+        if (any(dip)) {
+          Real bottom;
+          Real below;
+          const Mask through = Search::seek(dip, state, i, side, left, right, values, rounding, bottom, below);
+          const Mask downwards = through & allowed(-side);
+          const Mask upwards = through & !downwards;
+          hi = select(downwards, bottom, hi);
+          value_hi = select(downwards, below, value_hi);
+          lo = select(upwards, bottom, lo);
+          value_lo = select(upwards, below, value_lo);
+          direction = select(upwards, side, direction);
+          occurs = occurs | through;
+        }
+        if (any(occurs)) {
+          // Values so far are positive on the side where the function was; from here on, on the side it goes to.
+          const Real turn = select(direction == side, Real(1.0), Real(-1.0));
+          const Real found = Search::bracket(occurs & !at_once, rough, state, i, direction, lo, hi, turn * value_lo,
+                                             turn * value_hi, tolerance);
+          const Real place = select(at_once, left, found);
+          root_[i] = select(occurs, place, root_[i]);
+          direction_[i] = select(occurs, direction, direction_[i]);
+          open = open & !occurs;
+        }
+        side = select(across, -side, side);
+      }
+      side_[i] = select(lanes, side, side_[i]);
+    }
+  }
+
+  Real root_[size];
+  Real direction_[size];
+};
+
+}  // namespace manyfold

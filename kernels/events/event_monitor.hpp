@@ -1,0 +1,227 @@
+#pragma once
+// Events of the lanes of a pack: crossings of root functions and scheduled times, what occurs at them, and the restart
+// after them. docs/events.md states the rules and guarantees.
+#include <manyfold/status.hpp>
+
+#include "../methods/step.hpp"
+#include "crossings.hpp"
+
+namespace manyfold {
+
+template <class System, class Real, class State>
+class EventMonitor {
+ public:
+  using Mask = MaskOf<Real>;
+  using Lanes = LaneTraits<Real>;
+  static constexpr int n = System::n;
+  static constexpr int events = System::events;
+  static constexpr int size = System::events_size;
+
+  MANYFOLD_INLINE EventMonitor() {
+    for (int i = 0; i < size; ++i) occurrences_[i] = CountOf<Real>(0);
+    next_time_ = Real(largest_number);
+    previous_ = crowded_ = Real(0.0);
+    total_ = CountOf<Real>(0);
+  }
+
+  /// Begins with instance `from` of `start` in lane `lane`, at time `t` with the direction of integration `forward`.
+  template <class From>
+  MANYFOLD_INLINE void load(int lane, const EventStart<System, From>& start, int from, double t, double forward) {
+    const auto get = [from](const From& value) { return LaneTraits<From>::get(value, from); };
+    const auto put = [lane](auto& to, double value) { Lanes::set(to, lane, value); };
+    crossings_.load(lane, start, from);
+    double next = forward * largest_number;
+    for (int k = 0; k < System::scheduled_times; ++k) {
+      const double time = get(start.schedule[k]);
+      const bool later = forward * (time - t) > spacing * abs(t) && forward * (time - next) < 0.0;
+      next = later ? time : next;
+    }
+    put(next_time_, next);
+    for (int i = 0; i < events; ++i) put(occurrences_[i], 0.0);
+    put(previous_, -largest_number);
+    put(crowded_, 0.0);
+    put(total_, 0.0);
+  }
+
+  /// The next scheduled time; infinite in the direction of integration where there is none.
+  MANYFOLD_INLINE const Real& next_time() const { return next_time_; }
+
+  struct Found {
+    Mask struck;  ///< an event occurs in the step
+    Mask again;   ///< one does, but where the polynomial is not accurate: the step is to be taken again, to `cut`
+    Real cut;     ///< a time shortly after the event
+  };
+
+  /// Looks for events in the step from `begin` to the state of the lanes of `accepted`. In the lanes of `rough` the
+  /// polynomial is accurate close to the ends of the step only. Lanes that go back forget the step.
+  MANYFOLD_INLINE Found find(const Mask& accepted, const Mask& rough, const State& state, const Real& begin) {
+    Found result{Mask(false), Mask(false), Real(0.0)};
+    crossings_.clear_directions();
+    for (int i = 0; i < events; ++i) fired_[i] = Real(0.0);
+    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
+    Real time = state.t;
+    // Scheduled events occur where no crossing comes before them.
+    Mask may_be_due = accepted;
+    if constexpr (System::has_state_events) {
+      find_crossing(accepted, rough, state, begin, resolution, result, time);
+      may_be_due = accepted & !result.again & !(result.struck & (time != state.t));
+    }
+    if constexpr (System::scheduled_times > 0) {
+      const Mask due = may_be_due & (abs(next_time_ - state.t) <= resolution);
+      if (any(due)) {
+        Real schedule[System::scheduled_size];
+        System::event_times(state.p, schedule);
+        static_for<System::scheduled_times>([&](auto slot) {
+          constexpr int event = System::event_of_time(slot);
+          const Mask now = due & (abs(schedule[slot] - state.t) <= resolution);
+          fired_[event] = select(now, Real(1.0), fired_[event]);
+        });
+      }
+      result.struck = result.struck | due;
+    }
+    time_ = time;
+    return result;
+  }
+
+  /// Time of the events found last.
+  MANYFOLD_INLINE const Real& time() const { return time_; }
+  /// Did event `event` occur in lane `lane`?
+  MANYFOLD_INLINE bool fired(int event, int lane) const { return Lanes::get(fired_[event], lane) != 0.0; }
+  MANYFOLD_INLINE int direction(int event, int lane) const {
+    return static_cast<int>(Lanes::get(crossings_.direction(event), lane));
+  }
+  MANYFOLD_INLINE const CountOf<Real>& total() const { return total_; }
+
+  /// Moves the lanes of `struck` back to their events, on the polynomial, and counts what occurs there. Returns the
+  /// lanes in which an event is terminal.
+  MANYFOLD_INLINE Mask enter(const Mask& struck, State& state) {
+    const Real u = (time_ - state.t) / state.path.h;
+    const Mask back = struck & (u < Real(0.0));
+    for (int i = 0; i < n; ++i) {
+      const Real y = state.y[i] + state.path.increment(i, u);
+      const Real dy = state.path.slope(i, u) / state.path.h;
+      state.y[i] = select(back, y, state.y[i]);
+      state.dy[i] = select(back, dy, state.dy[i]);
+    }
+    state.t = select(struck, time_, state.t);
+    crossings_.enter(struck, state, fired_, crowded_ > Real(0.0));
+    Mask terminal(false);
+    static_for<events>([&](auto k) {
+      constexpr Event event = System::event(k);
+      const Mask now = struck & (fired_[k] != Real(0.0));
+      count_work<Real>(total_, now, Real(1.0));
+      if constexpr (event.terminal) terminal = terminal | now;
+      if constexpr (event.stop_after > 0) {
+        count_work<Real>(occurrences_[k], now, Real(1.0));
+        terminal = terminal | (now & (Real(occurrences_[k]) >= Real(double(event.stop_after))));
+      }
+    });
+    return terminal;
+  }
+
+  /// Carries out the actions of the events that occur, in the order of their declaration.
+  MANYFOLD_INLINE void act(const Mask& lanes, State& state) {
+    static_for<events>([&](auto k) {
+      const Mask now = lanes & (fired_[k] != Real(0.0));
+      if (any(now)) System::act(k, now, state.t, state.y, state.dy, state.p);
+    });
+  }
+
+  /// After the actions, at a consistent state: where the root functions are, and what is scheduled next. Returns the
+  /// lanes in which events follow each other without progress in time.
+  MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
+    const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
+    crossings_.restart(lanes, start, fired_);
+    if constexpr (System::scheduled_times > 0) {
+      Real next = forward * Real(largest_number);
+      for (int k = 0; k < System::scheduled_times; ++k) {
+        const Real time = start.schedule[k];
+        const Mask later =
+            (forward * (time - state.t) > Real(spacing) * abs(state.t)) & (forward * (time - next) < Real(0.0));
+        next = select(later, time, next);
+      }
+      next_time_ = select(lanes, next, next_time_);
+    }
+    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
+    const Mask close = abs(state.t - previous_) <= Real(no_progress) * resolution;
+    crowded_ = select(lanes, select(close, crowded_ + Real(1.0), Real(0.0)), crowded_);
+    previous_ = select(lanes, state.t, previous_);
+    return lanes & (crowded_ >= Real(most_crowded));
+  }
+
+ private:
+  using Search = RootSearch<System, Real, State>;
+
+  /// Tries, each twice as far as the last, to get past a crossing that rounding has undone.
+  static constexpr int most_nudges = 4;
+  /// Scheduled times closer than this, relative to |t|, are one.
+  static constexpr double spacing = 8.0 * epsilon<Real>;
+  /// Events without progress, so often in a row, are a storm.
+  static constexpr double most_crowded = 20.0;
+
+  /// The first crossing in the lanes of `accepted`: into `result`, its time into `time`.
+  MANYFOLD_INLINE void find_crossing(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
+                                     const Real& resolution, Found& result, Real& time) {
+    Real start_before[size];
+    const Mask crossing = crossings_.scan(accepted, rough, state, resolution / abs(state.path.h), start_before);
+    if (!any(crossing)) return;
+    Real first(1.0);  // in units of the step; positive: none
+    for (int i = 0; i < events; ++i) first = min(first, crossings_.root(i));
+    Mask crossed = accepted & (first <= Real(0.0));
+    const Real cut = begin + Real(1.0 + Search::cut_margin) * (Real(1.0) + first) * state.path.h;
+    // A step to an event that is closer than the resolution would have no length.
+    result.again = crossed & rough & (first > Real(Search::close_to_end - 1.0)) &
+                   (first < Real(-Search::close_to_end)) & (abs(cut - begin) > resolution);
+    if (any(result.again)) {
+      crossings_.forget_step(result.again, start_before);
+      result.cut = cut;
+      crossed = crossed & !result.again;
+    }
+    // Simultaneous events happen when the last of them has crossed; those at the end of the step, there.
+    const Real together = Real(4.0) * resolution / abs(state.path.h);
+    const Mask at_end = crossed & (first >= -together);
+    Real latest = first;
+    for (int i = 0; i < events; ++i) {
+      const Mask now = crossed & (crossings_.root(i) <= Real(0.0)) & (crossings_.root(i) <= first + together);
+      fired_[i] = select(now, Real(1.0), fired_[i]);
+      latest = select(now, max(latest, crossings_.root(i)), latest);
+    }
+    const Real inside = state.t + latest * state.path.h;
+    const Mask at_begin = (latest <= Real(-1.0)) | (sign(state.path.h) * (inside - begin) <= Real(0.0));
+    time = select(crossed & !at_end, select(at_begin, begin, inside), time);
+    time = past_crossing(crossed & !at_end & !at_begin, state, time, resolution);
+    result.struck = crossed;
+  }
+
+  /// Times in the step at which what occurs has crossed also after rounding, so that an action sees it.
+  MANYFOLD_OUTLINE Real past_crossing(Mask lanes, const State& state, Real time, const Real& resolution) const {
+    const Real forward = sign(state.path.h);
+    Real further = forward * resolution;
+    for (int k = 0; k < most_nudges; ++k) {
+      const auto here = Search::at(state, (time - state.t) / state.path.h);
+      Mask behind(false);
+      for (int i = 0; i < events; ++i) {
+        behind = behind | ((fired_[i] != Real(0.0)) & !(here.value[i] * crossings_.direction(i) > Real(0.0)));
+      }
+      lanes = lanes & behind;
+      if (!any(lanes)) break;
+      const Real next = time + further;
+      time = select(lanes, select(forward * (next - state.t) < Real(0.0), next, state.t), time);
+      further = Real(2.0) * further;
+    }
+    return time;
+  }
+
+  Crossings<System, Real, State> crossings_;
+  CountOf<Real> occurrences_[size];
+  Real next_time_;       ///< the next scheduled time
+  Real previous_;        ///< time of the events before; infinite: none
+  Real crowded_;         ///< events in a row without progress in time
+  CountOf<Real> total_;  ///< events of the instance
+
+  // Of the last step only.
+  Real fired_[size];  ///< 1: occurs at `time_`
+  Real time_;         ///< of the events found
+};
+
+}  // namespace manyfold

@@ -1,0 +1,147 @@
+#pragma once
+// On which side of zero every root function is, and how well that is known.
+//
+// A side is the sign that the function had last; a crossing takes it to the other side. Zero is no side: what only
+// touches zero, or rests on it, stays on the side where it was. Where the discrete state remembers the side, that
+// counts: an instance that is found on the other side crosses at once.
+#include "event_start.hpp"
+
+namespace manyfold {
+
+template <class System, class Real, class State>
+class RootSides {
+ public:
+  using Mask = MaskOf<Real>;
+  using Roots = RootValues<System, Real>;
+  static constexpr int n = System::n;
+  static constexpr int events = System::events;
+  static constexpr int size = System::events_size;
+
+  MANYFOLD_INLINE RootSides() {
+    for (int i = 0; i < size; ++i) side_[i] = start_[i] = Real(0.0);
+  }
+
+  /// Begins with instance `from` of `start` in lane `lane`.
+  template <class From>
+  MANYFOLD_INLINE void load(int lane, const EventStart<System, From>& start, int from) {
+    const auto get = [from](const From& value) { return LaneTraits<From>::get(value, from); };
+    const auto put = [lane](auto& to, double value) { LaneTraits<Real>::set(to, lane, value); };
+    if constexpr (System::has_state_events) {
+      for (int i = 0; i < events; ++i) {
+        const double value = get(start.roots.value[i]);
+        const double heading = get(start.roots.slope[i]);
+        // On the surface, it belongs to the side it is heading for.
+        double sided = value != 0.0 ? value : heading;
+        if constexpr (System::remembers_sides) {
+          const double remembered = get(start.side[i]);
+          sided = remembered != 0.0 ? remembered : sided;
+          put(remembered_[i], remembered);
+          put(range_[i], value < 0.0 ? -value : value);
+        }
+        put(side_[i], sided > 0.0 ? 1.0 : sided < 0.0 ? -1.0 : 0.0);
+        put(start_[i], value);
+      }
+    }
+    put(uncertain_, 0.0);
+  }
+
+  /// Lanes of `struck` are at their events, before the actions. `fired`: which occur there; `crowded`: lanes in which
+  /// events follow each other without progress.
+  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded) {
+    if constexpr (System::has_state_events) {
+      Real none[n];
+      for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+      const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
+      for (int i = 0; i < events; ++i) before_[i] = here.value[i];
+      if constexpr (System::remembers_sides) find_uncertainty(struck, here, state, fired, crowded);
+    }
+  }
+
+  /// After the actions, at the consistent state of `start`. `direction`: in which those of `fired` crossed.
+  MANYFOLD_INLINE void restart(const Mask& lanes, const EventStart<System, Real>& start, const Real (&fired)[size],
+                               const Real (&direction)[size]) {
+    if constexpr (System::has_state_events) {
+      for (int i = 0; i < events; ++i) {
+        const Real value = start.roots.value[i];
+        const Real heading = start.roots.slope[i];
+        // Others that happen to be zero have still to cross; those that an action put there, from where it may leave
+        // as slowly as rounding, belong to the side on which they are seen next.
+        const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
+        const Real sided = select(value != Real(0.0), sign(value), at_zero);
+        // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
+        // back where it came from, or still on the surface and heading there.
+        const Real end = direction[i];
+        const Mask on_surface = abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]);
+        // Where the action, by rounding, saw it on the side it came from, and it is across only now, it crosses again.
+        const Mask unseen = (before_[i] * end < Real(0.0)) & (value * end > Real(0.0));
+        const Mask back = unseen | (value * end < Real(0.0)) | (on_surface & (heading * end < Real(0.0)));
+        const Real crossed = select(back, -end, end);
+        Real side = select(fired[i] != Real(0.0), crossed, sided);
+        if constexpr (System::remembers_sides) {
+          side = select(start.side[i] != Real(0.0), start.side[i], side);
+          remembered_[i] = select(lanes, start.side[i], remembered_[i]);
+        }
+        side_[i] = select(lanes, side, side_[i]);
+        start_[i] = select(lanes, value, start_[i]);
+      }
+    }
+  }
+
+ protected:
+  /// Is function i on the other side than the discrete state has it, at the begin of the step already? What is back
+  /// within the uncertainty of the last event's time has only been found a little early.
+  MANYFOLD_INLINE Mask astray(int i, const State& state, const Roots& begin_of_step, const Real& tolerance) const {
+    if constexpr (System::remembers_sides) {
+      const Real begin = remembered_[i] * begin_of_step.value[i];
+      const Real back = max(Real(no_progress) * tolerance, Real(4.0) * uncertain_ / abs(state.path.h));
+      const Real soon = begin + back * max(remembered_[i] * begin_of_step.slope[i], Real(0.0));
+      return (begin < Real(-surface) * range_[i]) & (soon < Real(0.0));
+    } else {
+      return Mask(false);
+    }
+  }
+
+  /// How far function i may be on the other side than the discrete state has it, if it begins on the surface: as far as
+  /// rounding goes. An event that leaves its surface slowly would else follow itself again and again. `begin`: its
+  /// value at the begin, positive on the side where it was.
+  MANYFOLD_INLINE Real allowance(int i, const Real& begin) const {
+    if constexpr (System::remembers_sides) {
+      const Real rounding = Real(surface) * range_[i];
+      return select((remembered_[i] != Real(0.0)) & (begin <= rounding), rounding, Real(0.0));
+    } else {
+      return Real(0.0);
+    }
+  }
+
+  Real side_[size];                                      ///< sign of every root function; 0: not known yet
+  Real start_[size];                                     ///< root functions at the begin of the next step
+  Real came_from_[size];                                 ///< the side at the begin of the last step
+  Real scale_[size];                                     ///< largest size of the root functions in it
+  Real range_[System::remembers_sides ? size : 1] = {};  ///< largest size so far of those with a remembered side
+
+ private:
+  /// A root function smaller than this part of its size over the last step lies on the surface.
+  static constexpr double surface = max(1e-10, 16.0 * epsilon<Real>);
+  /// The time of an event is known to this part of the step at least.
+  static constexpr double most_uncertain = 1e-4;
+
+  /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is
+  /// instead is the rounding error of its terms. What goes to and fro without progress is known less well than thought.
+  MANYFOLD_INLINE void find_uncertainty(const Mask& struck, const Roots& here, const State& state,
+                                        const Real (&fired)[size], const Mask& crowded) {
+    const Real most = Real(most_uncertain) * abs(state.path.h);
+    Real found(0.0);
+    for (int i = 0; i < events; ++i) {
+      const Real time = min(abs(here.value[i]), most * abs(here.slope[i])) / max(abs(here.slope[i]), Real(1e-300));
+      found = select(fired[i] != Real(0.0), max(found, time), found);
+    }
+    const Real grown = min(Real(4.0) * max(uncertain_, Real(location_tolerance<Real>) * abs(state.t)), most);
+    uncertain_ = select(struck, select(crowded, max(found, grown), found), uncertain_);
+  }
+
+  Real remembered_[System::remembers_sides ? size : 1] = {};  ///< sides that the discrete state has
+  Real uncertain_ = Real(0.0);                                ///< time of the last events, as far as `remembers_sides`
+  Real before_[size];                                         ///< root functions there, before the actions
+};
+
+}  // namespace manyfold

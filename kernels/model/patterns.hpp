@@ -1,0 +1,159 @@
+#pragma once
+// Which variables and derivatives stand in which equations: the nonzeros of F_y and F_y'.
+#include "../algebra/sparsity.hpp"
+#include "../lane/static_for.hpp"
+#include "declarations.hpp"
+
+namespace manyfold {
+
+template <Model Equations>
+struct ModelPatterns : ModelDeclarations<Equations> {
+  using Base = ModelDeclarations<Equations>;
+  using Base::algebraic;
+  using Base::constants_size;
+  using Base::highest_index;
+  using Base::mass_form;
+  using Base::n;
+  using Base::semi_explicit;
+  using Base::singular_mass_matrix;
+
+ private:
+  using Mark = Dependency<2 * n>;
+
+  struct MarkEntries {
+    Pattern<n>& pattern;
+    double ignored = 0.0;
+    constexpr double& operator()(int i, int j) {
+      pattern.insert(i, j);
+      return ignored;
+    }
+  };
+
+  static constexpr Pattern<n> mass_pattern() {
+    Pattern<n> pattern;
+    if constexpr (model_check::HasMassMatrix<Equations>) {
+      const double p[constants_size] = {};
+      MarkEntries entries{pattern};
+      Equations::mass_matrix(p, entries);
+    } else {
+      for (int i = 0; i < n; ++i) {
+        if (!algebraic(i)) pattern.insert(i, i);
+      }
+    }
+    return pattern;
+  }
+
+  struct Patterns {
+    Pattern<n> by_y;
+    Pattern<n> by_dy;
+  };
+
+  static constexpr Patterns evaluate_patterns() {
+    Mark y[n];
+    Mark dy[n];
+    Mark F[n];
+    const Mark p[constants_size] = {};
+    for (int i = 0; i < n; ++i) {
+      y[i].on.insert(i);
+      dy[i].on.insert(n + i);
+    }
+    Patterns result;
+    if constexpr (mass_form) {
+      Equations::rhs(Mark(0.0), y, p, F);
+      result.by_dy = mass_pattern();
+    } else {
+      Equations::residual(Mark(0.0), y, dy, p, F);
+    }
+    for (int i = 0; i < n; ++i) {
+      for (int k = F[i].on.next(0); k >= 0; k = F[i].on.next(k + 1)) {
+        if (k < n) {
+          result.by_y.insert(i, k);
+        } else {
+          result.by_dy.insert(i, k - n);
+        }
+      }
+    }
+    return result;
+  }
+
+ public:
+  /// Equations that are not `constexpr` can still be integrated: with full matrices.
+  static constexpr bool known_pattern = requires { typename Constant<(evaluate_patterns(), 0)>; };
+  static_assert(highest_index() == 1 || semi_explicit || known_pattern,
+                "manyfold: variables of index 2 or 3 need constexpr equations, or the semi-explicit form: rhs(t, y, p, "
+                "f) without mass_matrix");
+
+ private:
+  static constexpr Patterns patterns() {
+    if constexpr (known_pattern) {
+      return evaluate_patterns();
+    } else if constexpr (semi_explicit) {
+      return {Pattern<n>::dense(), mass_pattern()};
+    } else {
+      return {Pattern<n>::dense(), Pattern<n>::dense()};
+    }
+  }
+
+  static constexpr Patterns found = patterns();
+
+ public:
+  static constexpr Pattern<n> pattern_y = found.by_y;
+  static constexpr Pattern<n> pattern_dy = found.by_dy;
+  static constexpr auto entries_y = entries_of<pattern_y.size()>(pattern_y);
+  static constexpr auto entries_dy = entries_of<pattern_dy.size()>(pattern_dy);
+  static constexpr int nonzeros_y = entries_y.size > 0 ? entries_y.size : 1;
+  static constexpr int nonzeros_dy = entries_dy.size > 0 ? entries_dy.size : 1;
+  /// Those of F_y or F_y'.
+  template <bool by_y>
+  static constexpr MANYFOLD_INLINE const auto& entries() {
+    if constexpr (by_y) {
+      return entries_y;
+    } else {
+      return entries_dy;
+    }
+  }
+
+ private:
+  static constexpr IndexSet<n> find_algebraic() {
+    IndexSet<n> result;
+    for (int i = 0; i < n; ++i) {
+      if (algebraic(i)) result.insert(i);
+    }
+    return result;
+  }
+  static constexpr IndexSet<n> find_occurring_derivatives() {
+    IndexSet<n> result;
+    for (int i = 0; i < n; ++i) result |= pattern_dy.row[i];
+    return result;
+  }
+  static constexpr IndexSet<n> occurring_derivatives = find_occurring_derivatives();
+
+ public:
+  static constexpr IndexSet<n> algebraic_variables = find_algebraic();
+  /// Does the derivative of variable i stand in an equation?
+  static constexpr bool derivative_occurs(int i) { return occurring_derivatives.contains(i); }
+
+  static constexpr bool derivative_of_algebraic_occurs() {
+    for (int i = 0; i < n; ++i) {
+      if (algebraic(i) && derivative_occurs(i)) return true;
+    }
+    return false;
+  }
+  static_assert(
+      highest_index() == 1 || !known_pattern || !derivative_of_algebraic_occurs(),
+      "manyfold: a variable states .algebraic = true, but its derivative stands in an equation, if only with a "
+      "factor of zero");
+
+  /// Does equation i have no derivative in it?
+  static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
+  /// Are there equations without derivatives, or combinations of equations that have none?
+  static constexpr bool constrained() {
+    if (singular_mass_matrix()) return true;
+    for (int i = 0; i < n; ++i) {
+      if (algebraic_equation(i)) return true;
+    }
+    return false;
+  }
+};
+
+}  // namespace manyfold

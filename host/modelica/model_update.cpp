@@ -25,6 +25,8 @@ constexpr int most_passes = 8;
 /// Passes in which one switch changes, for each switch and at most.
 constexpr int single_passes = 3;
 constexpr int most_single_passes = 60;
+/// Before a model is told that its discrete state finds no rest.
+constexpr int least_passes = 16;
 
 }  // namespace
 
@@ -374,15 +376,17 @@ void ModelCode::update(Body& body, bool initial) {
   body.line("const Number never = 0.0;");
   if (!initial) {
     body.line(fmt::format("Number fires[{}];", events_.size()));
-    body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = event == k ? 1.0 : 0.0;", events_.size()));
+    body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = occurring[k];", events_.size()));
     conditions_before(body);
     count_steps(body);
   } else {
     for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
+    body.line("Number unsettled = 0.0;");
   }
   const int together = std::clamp(1 + discrete_count_ + static_cast<int>(conditions), 2, most_passes);
   const int single = switch_count() > 1 ? std::min(single_passes * switch_count(), most_single_passes) : 0;
-  body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", together + single));
+  const int passes = std::max(together + single, least_passes);
+  body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", passes));
   Body pass = body.inner(2);
   pass.line("const Number first = pass == 0 ? 1.0 : 0.0;");
   if (single > 0) {
@@ -430,7 +434,7 @@ void ModelCode::update(Body& body, bool initial) {
           fmt::format("for (int k = 0; k < {}; ++k) fires[k] = select(changed > 0.5, 0.0, fires[k]);", events_.size()));
     }
   }
-  now.line(fmt::format("Number unsettled = {};", conditions > 0 ? "changed" : "0.0"));
+  now.line(fmt::format("unsettled = {};", conditions > 0 ? "changed" : "0.0"));
   if (discrete_count_ > 0) {
     now.line(fmt::format("for (int k = 0; k < {}; ++k) unsettled = select(d[k] == old[k], unsettled, 1.0);",
                          discrete_count_));
@@ -448,7 +452,9 @@ std::string ModelCode::action() {
   Body body(graph_, names_, 4);
   body.line("using Number = manyfold::NumberOf<decltype(y)>;");
   update(body, false);
-  return function("action(int event, const auto& t, auto& y, const auto&, const auto& p, auto& d)", body.text());
+  return function(
+      "actions(const auto& occurring, const auto& t, auto& y, const auto&, const auto& p, auto& d, auto& unsettled)",
+      body.text());
 }
 
 std::string ModelCode::initial_discrete() {
@@ -477,6 +483,8 @@ std::string ModelCode::initial_discrete() {
   body.take(begin);
   body.line("}");
   update(body, true);
+  body.line(fmt::format("for (int k = 0; k < {}; ++k) d[k] = select(unsettled > 0.5, never / never, d[k]);",
+                        discrete_count_));
   for (const int place : clocks_) body.line(fmt::format("d[{0}] = select(d[{0}] > 0.5, 1.0, 0.0);", place));
   return function("initial_discrete(const auto& y, const auto& p, auto& d)", body.text());
 }

@@ -50,10 +50,11 @@
 //   events                       named changes: where a root function crosses zero, or at scheduled times
 //   root(t, y, dy, p, g)         g[i] of every event i that is not scheduled
 //   sides(p, side)               side[i] 1 or -1 where the discrete state says whether g[i] is positive or negative,
-//   else
-//                                0: an instance that begins on the other side, or goes there, has the event at once
+//                                else 0: an instance that begins on the other side, or goes there, has the event at once
 //   event_times(p, times)        times of the scheduled events, `scheduled` of them for each, in the order of `events`
 //   action(event, t, y, dy, p, d)  what event number `event` changes: differential variables y and the discrete state d
+//   actions(fires, t, y, dy, p, d, unsettled)  in its place, what all events of one time change together: fires[k] is 1
+//                                for those that occur, else 0; unsettled = 1 where the discrete state finds no rest
 //   discrete                     numbers that change at events only; the equations see them as p[constants], ..., after
 //                                parameters and derived numbers
 //   initial_discrete(y, p, d)    initial discrete state that depends on parameters and initial values
@@ -453,6 +454,14 @@ concept HasAction = requires(double t, Array<double, n>& y, const Array<double, 
 };
 
 template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(),
+          int nd = discrete_count<Model>(), int events = event_count<Model>()>
+concept HasActions = requires(const Array<double, events>& fires, double t, Array<double, n>& y,
+                              const Array<double, n>& dy, const Array<double, np>& p, Array<double, nd>& d,
+                              double& unsettled) {
+  Model::actions(fires, t, y, dy, p, d, unsettled);
+};
+
+template <class Model, int n = variable_count<Model>(), int np = constant_count<Model>(),
           int nd = discrete_count<Model>()>
 concept HasInitialDiscrete = requires(const Array<double, n>& y, const Array<double, np>& p, Array<double, nd>& d) {
   Model::initial_discrete(y, p, d);
@@ -514,7 +523,9 @@ struct Check {
                 "fills as many times as the events have scheduled, in their order");
   static_assert(event_count<Model>() > 0 || discrete_count<Model>() == 0,
                 "manyfold: discrete state changes at events only, and the model has none: use a parameter");
-  static_assert(discrete_count<Model>() == 0 || HasAction<Model>,
+  static_assert(!HasAction<Model> || !HasActions<Model>,
+                "manyfold: a model has action, for one event at a time, or actions, for all events of a time");
+  static_assert(discrete_count<Model>() == 0 || HasAction<Model> || HasActions<Model>,
                 "manyfold: discrete state needs static constexpr void action(auto event, const auto& t, auto& y, const "
                 "auto& dy, const auto& p, auto& d), which changes it at events");
   static constexpr bool passed = true;

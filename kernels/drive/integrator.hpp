@@ -268,14 +268,14 @@ class Integrator {
   MANYFOLD_OUTLINE void leave_events() {
     Mask lanes = passage_.struck & live();
     if (!any(lanes)) return;
-    passage_.monitor.act(lanes, state_);
+    const Mask restless = passage_.monitor.act(lanes, state_);
     // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
     // for an event says nothing of the next.
     Real h = max(abs(state_.h), abs(passage_.proposed));
     const Real first_step = make_consistent(lanes, Real(10.0) * h);
     lanes = lanes & live();
     const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
-    const Mask storm = passage_.monitor.restart(lanes, state_, forward);
+    const Mask storm = passage_.monitor.restart(lanes, state_, forward) | (lanes & restless);
     const Mask arrived = lanes & (state_.t == t_end_);
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.

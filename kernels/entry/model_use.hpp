@@ -244,6 +244,15 @@ struct ModelUse {
   static constexpr Misuse action() {
     Arguments given;
     Array<S::discrete> d{beyond_written, Traced()};
+    Array<S::events> fires{beyond_written, Traced()};
+    Traced unsettled;
+    if constexpr (requires {
+                    Equations::actions(fires.array(), given.t, given.y.array(), given.dy.array(), given.p.array(),
+                                       d.array(), unsettled);
+                  }) {
+      Equations::actions(fires.array(), given.t, given.y.array(), given.dy.array(), given.p.array(), d.array(),
+                         unsettled);
+    }
     const auto act = [&](auto k) {
       if constexpr (requires {
                       Equations::action(k, given.t, given.y.array(), given.dy.array(), given.p.array(), d.array());

@@ -119,12 +119,18 @@ class EventMonitor {
     return terminal;
   }
 
-  /// Carries out the actions of the events that occur, in the order of their declaration.
-  MANYFOLD_INLINE void act(const Mask& lanes, State& state) {
-    static_for<events>([&](auto k) {
-      const Mask now = lanes & (fired_[k] != Real(0.0));
-      if (any(now)) System::act(k, now, state.t, state.y, state.dy, state.p);
-    });
+  /// Carries out the actions of the events that occur, together or in the order of their declaration. Returns the lanes
+  /// in which the discrete state finds no rest.
+  MANYFOLD_INLINE Mask act(const Mask& lanes, State& state) {
+    if constexpr (System::acts_together) {
+      return System::act_together(fired_, lanes, state.t, state.y, state.dy, state.p);
+    } else {
+      static_for<events>([&](auto k) {
+        const Mask now = lanes & (fired_[k] != Real(0.0));
+        if (any(now)) System::act(k, now, state.t, state.y, state.dy, state.p);
+      });
+      return Mask(false);
+    }
   }
 
   /// After the actions, at a consistent state: where the root functions are, and what is scheduled next. Returns the

@@ -30,6 +30,7 @@ struct ModelDeclarations {
   static constexpr int stage_terms_size = terms_of_stage > 0 ? terms_of_stage : 1;
   static constexpr bool has_events = events > 0;
   static constexpr bool has_state_events = model_check::has_state_events<Equations>();
+  static constexpr bool acts_together = model_check::HasActions<Equations>;
   static constexpr bool mass_form = model_check::HasRhs<Equations>;
   /// y' = f(t, y) with algebraic equations 0 = g(t, y), every variable declared as the one or the other.
   static constexpr bool semi_explicit = mass_form && !model_check::HasMassMatrix<Equations>;

@@ -76,6 +76,24 @@ struct ModelFunctions : StartValues<Equations, spec> {
     }
   }
 
+  /// Carries out the actions of all events that `fires` tells together, in the lanes of `mask`. Returns those in which the
+  /// discrete state finds no rest.
+  template <class Real>
+  static MANYFOLD_INLINE MaskOf<Real> act_together(const Real (&fires)[events_size], const MaskOf<Real>& mask,
+                                                   const Real& t, Real (&y)[n], const Real (&dy)[n],
+                                                   Real (&p)[constants_size]) {
+    Real new_y[n];
+    Real d[discrete_size];
+    for (int i = 0; i < n; ++i) new_y[i] = y[i];
+    for (int i = 0; i < discrete; ++i) d[i] = p[first_discrete + i];
+    const Real(&constants_before)[constants_size] = p;
+    Real unsettled(0.0);
+    Equations::actions(fires, t, new_y, dy, constants_before, d, unsettled);
+    for (int i = 0; i < n; ++i) y[i] = select(mask, new_y[i], y[i]);
+    for (int i = 0; i < discrete; ++i) p[first_discrete + i] = select(mask, d[i], p[first_discrete + i]);
+    return mask & (unsettled > Real(0.0));
+  }
+
   /// F(t, y, y', p); for the mass-matrix form M y' - f(t, y, p).
   template <class Time, class Number, class Derivative, class Real>
   static MANYFOLD_INLINE void residual(const Time& t, const Number (&y)[n], const Derivative (&dy)[n],

@@ -45,7 +45,7 @@ class Counted {
   friend bool operator!=(Counted a, Counted b) { return ++counted.additions, a.value_ != b.value_; }
 
  private:
-  double value_ = 0.0;
+  double value_;  ///< without initial value, as lanes are
 };
 
 template <>

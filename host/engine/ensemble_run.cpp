@@ -13,6 +13,7 @@
 
 #include "host/engine/chunk_queue.hpp"
 #include "host/engine/processors.hpp"
+#include "host/engine/signal_stack.hpp"
 
 namespace manyfold {
 namespace {
@@ -25,6 +26,7 @@ class Worker : public DeviceFeed {
 
   void integrate() {
     try {
+      const SignalStack stack;
       integrate_instances();
       // Those that a stopped run leaves behind.
       while (!open_.empty()) close(*open_.front());

@@ -25,7 +25,7 @@ class Faults : public manyfold::test::CommandTest {
     std::ofstream(folder_ / "sweep.toml")
         << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\nmethod = \"radau5\"\nthreads = 2\n"
            "[ensemble]\ninstances = 150\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
-           "[output]\nfile = \"result.nc\"\ntimes = 201\ncompression = 1\nstatistics = [\"mean\"]\n"
+           "[output]\nfile = \"result.nc\"\ntimes = 201\ncompression = 1\nstatistics = [\"mean\", \"quantile(0.1)\"]\n"
            "reduce = [\"max(y1)\", \"final(y2) < 1\"]\n";
     sweep_ = slurp(folder_ / "sweep.toml");
   }

@@ -166,6 +166,29 @@ TEST_F(Output, ThreadsThatCannotBeStartedEndTheRun) {
   expect_only({"sweep.toml"});
 }
 
+TEST_F(Output, MemoryIsBoundedWhateverTheNumberOfInstances) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  const auto peak = [&](int instances) {
+    std::ofstream(folder_ / "long.toml") << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\n"
+                                            "method = \"radau5\"\nthreads = 2\n[ensemble]\ninstances = "
+                                         << instances
+                                         << "\n[output]\nfile = \"result.nc\"\ntimes = 20001\n"
+                                            "trajectories = false\nstatistics = [\"mean\"]\n";
+    const Outcome outcome = call("run long.toml --force");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return static_cast<double>(outcome.peak);
+  };
+  // Four numbers at each time: 16 chunks of 16 instances, and 64 instances of which three numbers are kept for the
+  // statistics. The program itself takes 30 MB.
+  const double bound = 20001 * 8.0 * (4 * 16 * 16 + 3 * 64) + 5e7;
+  const double many = peak(700);
+  EXPECT_LT(many, bound);
+  EXPECT_GT(many, bound / 4) << "the bound says something";
+  EXPECT_LT(peak(1400), bound);
+}
+
 TEST_F(Output, AModelThatThrowsEndsTheRun) {
   wrong_model();
   const Outcome outcome = call("run wrong.toml", "MANYFOLD_ISA=scalar WRONG=throws");

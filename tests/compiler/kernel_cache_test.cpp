@@ -149,6 +149,24 @@ TEST_F(KernelCacheTest, TheLeastRecentlyUsedAreDeletedFirst) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "the user's own file stays";
 }
 
+TEST_F(KernelCacheTest, ACacheThatGrowsTooLargeDropsTheLeastRecentlyUsed) {
+  const KernelCache kernels(folder_, {}, 50000);
+  const auto name = [](char letter) { return letter + std::string(32, '0'); };
+  for (const char letter : {'a', 'b', 'c', 'd', 'e'}) {
+    keep(kernels, name(letter), 20000 + static_cast<std::size_t>(letter));
+    // A tenth of a second is more than times of files are rounded to.
+    fs::last_write_time(folder_ / (name(letter) + ".entry"),
+                        fs::file_time_type::clock::now() - std::chrono::milliseconds(100 * ('f' - letter)));
+  }
+  std::uintmax_t bytes = 0;
+  for (const CacheUse& use : kernels.list()) bytes += use.bytes;
+  EXPECT_LE(bytes, 50000U);
+  EXPECT_TRUE(kernels.find(name('d')));
+  EXPECT_TRUE(kernels.find(name('e')));
+  EXPECT_FALSE(kernels.find(name('c')));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);
+}
+
 TEST_F(KernelCacheTest, AFullDiskIsNamed) {
   fs::create_directories(folder_);
   if (::mount("tmpfs", folder_.c_str(), "tmpfs", 0, "size=64k,mode=0700") != 0) {

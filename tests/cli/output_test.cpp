@@ -228,6 +228,34 @@ TEST_F(Output, ASecondSignalEndsTheRunAtOnceAndLeavesNothing) {
   expect_only({"sweep.toml", "wrong.hpp", "wrong.toml"});
 }
 
+TEST_F(Output, ASignalAtAnyInstantLeavesAWholeFileOrNone) {
+  sweep("long.toml", 1000000);
+  int interrupted = 0;
+  for (int i = 0; i < 20; ++i) {
+    fs::remove(result());
+    const pid_t child = start("run long.toml");
+    std::this_thread::sleep_for(std::chrono::milliseconds(15 * i));
+    kill(child, SIGTERM);
+    const int code = finish(child).code;
+    EXPECT_TRUE(code == 0 || code == 130 || code == 128 + SIGTERM) << code;
+    interrupted += code == 130 ? 1 : 0;
+    // The signal itself ends the process only where it has not begun yet.
+    EXPECT_TRUE(code != 128 + SIGTERM || !fs::exists(result()));
+    EXPECT_TRUE(code != 0 || fs::exists(result()));
+    if (fs::exists(result())) {
+      expect_only({"sweep.toml", "long.toml", "result.nc"});
+      int id = 0;
+      ASSERT_EQ(nc_open(result().c_str(), NC_NOWRITE, &id), NC_NOERR);
+      std::size_t length = 0;
+      EXPECT_EQ(nc_inq_attlen(id, NC_GLOBAL, "interrupted", &length), code == 130 ? NC_NOERR : NC_ENOTATT);
+      nc_close(id);
+    } else {
+      expect_only({"sweep.toml", "long.toml"});
+    }
+  }
+  EXPECT_GT(interrupted, 2);
+}
+
 TEST_F(Output, ASignalBeforeTheIntegrationLeavesNothing) {
   const fs::path compiler = folder_ / "compiler";
   std::ofstream(compiler) << "#!/bin/sh\necho >running\nexec sleep 100\n";

@@ -1,5 +1,6 @@
 // The command `manyfold`: reads the command line and calls the subcommand.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -30,6 +31,9 @@ void print_error(const std::string& message) {
 
 /// What a crash of a model's code, or of a library that has no memory, says and leaves behind.
 void end_at_crash(int signal) {
+  // Several threads come here where all integrate the same model: one of them ends the process.
+  static std::atomic_flag begun = ATOMIC_FLAG_INIT;
+  if (begun.test_and_set()) sleep(10);
   const bool removed = UnfinishedFile::remove_all();
   for (const std::string_view part :
        {std::string_view("manyfold: error: crashed: "), std::string_view(sigdescr_np(signal)),
@@ -44,7 +48,7 @@ void handle_crashes() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   struct sigaction action {};
   action.sa_handler = end_at_crash;
-  action.sa_flags = SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_ONSTACK;
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
 #endif
 }

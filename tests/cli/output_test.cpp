@@ -48,9 +48,11 @@ class Output : public manyfold::test::CommandTest {
   /// y' = -y, with an evaluation that does what the environment variable WRONG says, and a sweep of it.
   void wrong_model() const {
     std::ofstream(folder_ / "wrong.hpp")
-        << "#include <manyfold/model.hpp>\n#include <cstdlib>\n#include <stdexcept>\n#include <string>\n"
-           "inline int deep(volatile int* from) { volatile int here[1000] = {}; return deep(here) + *from; }\n"
-           "inline void go_wrong() {\n  static int calls = 0;\n  if (++calls < 20) return;\n"
+        << "#include <manyfold/model.hpp>\n#include <atomic>\n#include <cstdlib>\n#include <stdexcept>\n#include "
+           "<string>\n"
+           "[[gnu::noipa]] inline int deep(volatile int* from) { volatile int here[1000] = {}; return deep(here) + "
+           "*from; }\n"
+           "inline void go_wrong() {\n  static std::atomic<int> calls = 0;\n  if (++calls < 20) return;\n"
            "  const std::string how = std::getenv(\"WRONG\");\n  volatile int number = 1;\n"
            "  if (how == \"throws\") throw std::runtime_error(\"thrown by the model\");\n"
            "  if (how == \"overflows\") deep(&number);\n  while (how == \"hangs\" && number == 1) {}\n}\n"
@@ -202,7 +204,7 @@ TEST_F(Output, AModelThatCrashesEndsTheRunWithAMessage) {
   GTEST_SKIP() << "sanitizers report crashes themselves";
 #endif
   wrong_model();
-  const Outcome outcome = call("run wrong.toml", "MANYFOLD_ISA=scalar WRONG=overflows");
+  const Outcome outcome = call("run wrong.toml --threads 8", "MANYFOLD_ISA=scalar WRONG=overflows");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("manyfold: error: crashed: Segmentation fault"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("a stack that is too small"), std::string::npos) << outcome.err;

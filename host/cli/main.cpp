@@ -44,13 +44,19 @@ void end_at_crash(int signal) {
   _exit(cli::internal_error);
 }
 
+/// Sanitizers handle crashes themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 void handle_crashes() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (sanitized) return;
   struct sigaction action {};
   action.sa_handler = end_at_crash;
   action.sa_flags = SA_ONSTACK;
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
-#endif
 }
 
 /// A subcommand and what it does.

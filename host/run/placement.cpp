@@ -39,7 +39,7 @@ Placement choose_backend(const SolverOptions& options, std::int64_t instances) {
   if (options.backend == "cuda" && !reason.empty()) {
     throw UsageError(fmt::format("backend 'cuda': {}; use 'cpu' or 'auto'", reason));
   }
-  if (!reason.empty()) {
+  if (devices == nullptr || !reason.empty()) {
     placement.backend_reason = "no GPU: " + reason;
   } else if (options.backend == "auto" && instances < least_instances_for_device) {
     placement.backend_reason = fmt::format("{} instances are too few for a GPU", instances);

@@ -1,18 +1,24 @@
 // The command `manyfold`: reads the command line and calls the subcommand.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <functional>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
 #include "build_config.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
+#include "host/engine/signal_stack.hpp"
+#include "host/io/unfinished_file.hpp"
 
 namespace manyfold {
 namespace {
@@ -21,6 +27,36 @@ namespace {
 void print_error(const std::string& message) {
   const bool placed = message.find(": error: ") != std::string::npos;
   std::cerr << (placed ? "" : "manyfold: error: ") << message << std::endl;
+}
+
+/// What a crash of a model's code, or of a library that has no memory, says and leaves behind.
+void end_at_crash(int signal) {
+  // Several threads come here where all integrate the same model: one of them ends the process.
+  static std::atomic_flag begun = ATOMIC_FLAG_INIT;
+  if (begun.test_and_set()) sleep(10);
+  const bool removed = UnfinishedFile::remove_all();
+  for (const std::string_view part :
+       {std::string_view("manyfold: error: crashed: "), std::string_view(sigdescr_np(signal)),
+        std::string_view(signal == SIGSEGV ? " (a bad address, or a stack that is too small: ulimit -s)" : ""),
+        std::string_view(removed ? "; the unfinished result is removed\n" : "\n")}) {
+    if (write(STDERR_FILENO, part.data(), part.size()) < 0) break;
+  }
+  _exit(cli::internal_error);
+}
+
+/// Sanitizers handle crashes themselves.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+void handle_crashes() {
+  if (sanitized) return;
+  struct sigaction action {};
+  action.sa_handler = end_at_crash;
+  action.sa_flags = SA_ONSTACK;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
 }
 
 /// A subcommand and what it does.
@@ -205,7 +241,9 @@ int dispatch(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace manyfold;
   // Beyond a limit of file sizes writes fail like any other, instead of ending the process.
-  std::signal(SIGXFSZ, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  const SignalStack stack;
+  handle_crashes();
   // Scripts read what is printed: it is there as a whole, or the exit code says that it is not.
   std::cout.exceptions(std::ios::badbit);
   try {

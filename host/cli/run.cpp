@@ -10,17 +10,32 @@
 #include "host/compiler/catalog.hpp"
 #include "host/io/result_file.hpp"
 #include "host/io/sweep_file.hpp"
+#include "host/io/unfinished_file.hpp"
 #include "host/run/job.hpp"
 
 namespace manyfold::cli {
 namespace {
 
 std::atomic<bool> stop_requested = false;
+constexpr int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+void end_at_once(int signal) {
+  UnfinishedFile::remove_all();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
 
 /// The first signal ends the run in good order, a second one at once.
-void request_stop(int signal) {
+void request_stop(int) {
   stop_requested = true;
-  std::signal(signal, SIG_DFL);
+  for (const int signal : stop_signals) std::signal(signal, end_at_once);
+}
+
+/// From here on signals stop the run. What is ignored, as SIGHUP is by nohup, stays so.
+void handle_signals() {
+  for (const int signal : stop_signals) {
+    if (std::signal(signal, request_stop) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
 }
 
 void print_summary(const RunSummary& summary, const PreparedJob& job, const std::string& output) {
@@ -151,6 +166,18 @@ PreparedJob prepare(const Sweep& sweep, std::optional<ResolvedSweep>& resolved) 
   return in_file(sweep, [&] { return PreparedJob(std::move(job)); });
 }
 
+/// Nothing if a signal came first, which also ends a compiler.
+std::optional<PreparedJob> prepare_unless_stopped(const Sweep& sweep, std::optional<ResolvedSweep>& resolved) {
+  try {
+    std::optional<PreparedJob> prepared(prepare(sweep, resolved));
+    if (!stop_requested) return prepared;
+  } catch (const std::runtime_error&) {
+    if (!stop_requested) throw;
+  }
+  announce("interrupted before the integration; there is no result");
+  return std::nullopt;
+}
+
 ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolved, const PreparedJob& prepared) {
   ResultFileSettings settings;
   settings.model = prepared.model();
@@ -252,13 +279,16 @@ void print_result(const RunSummary& summary, const PreparedJob& prepared,
 }  // namespace
 
 int run(const RunArguments& arguments) {
+  handle_signals();
   const Sweep sweep = read_sweep(arguments);
   // Before anything takes time.
   OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
                     {sweep.path, sweep.table, sweep.model});
   const std::string output_name = output.path().string();
   std::optional<ResolvedSweep> resolved;
-  PreparedJob prepared = prepare(sweep, resolved);
+  std::optional<PreparedJob> made = prepare_unless_stopped(sweep, resolved);
+  if (!made) return interrupted;
+  PreparedJob& prepared = *made;
   if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
   prepared.job().stop = &stop_requested;
   ResultFileSettings settings = file_settings(sweep, *resolved, prepared);
@@ -270,8 +300,6 @@ int run(const RunArguments& arguments) {
 
   ProgressBar bar;
   prepared.job().progress = [&](const Progress& progress) { bar.show(progress); };
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
   SolutionSink sink(plan ? plan->instances : std::vector<std::int64_t>(), file);
   const RunSummary summary = prepared.run(sink);
   bar.clear();

@@ -22,12 +22,12 @@ void keep_in_cache(DeviceSource& source, const CacheLabel& label, const std::str
     return fmt::format("{}-{}-{}", stem, target, key);
   };
   source.find = [name, note = source.announce](const std::string& target) -> std::optional<std::string> {
-    const KernelCache cache(kernel_cache(), note);
+    const KernelCache cache(kernel_cache(), note, kernel_cache_limit());
     const auto entry = cache.find(name(target));
     return entry ? file_content(cache.path(*entry)) : std::nullopt;
   };
   source.keep = [name, label, note = source.announce](const std::string& target, const std::string& code) {
-    const KernelCache cache(kernel_cache(), note);
+    const KernelCache cache(kernel_cache(), note, kernel_cache_limit());
     if (const auto content = cache.put(code, ".device")) {
       cache.keep({name(target), {label.model, label.method, fmt::format("{} {}", label.target, target)}, *content, {}});
     }

@@ -129,7 +129,8 @@ std::string folder_problem(const fs::path& folder) {
   return "";
 }
 
-KernelCache::KernelCache(const fs::path& folder, Note note) : folder_(folder), note_(std::move(note)) {
+KernelCache::KernelCache(const fs::path& folder, Note note, std::uintmax_t most)
+    : folder_(folder), note_(std::move(note)), most_(most) {
   const std::string problem = folder_problem(folder_);
   if (problem.empty()) return;
   static const TemporaryFolder substitute;
@@ -199,6 +200,18 @@ void KernelCache::keep(const CacheEntry& entry) const {
   if (!write(name, text_of(entry))) return;
   std::error_code ignored;
   if (before && before->content != entry.content) fs::remove(path(*before), ignored);
+  if (size() > most_) limit(most_);
+}
+
+/// Of all its files, without a look into them.
+std::uintmax_t KernelCache::size() const {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (const auto& item : fs::directory_iterator(folder_, error)) {
+    const auto of_file = of_cache(item.path().filename().string()) ? item.file_size(error) : 0;
+    if (!error) bytes += of_file;
+  }
+  return bytes;
 }
 
 struct KernelCache::Stored {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -71,7 +72,9 @@ class KernelCache {
   using Note = std::function<void(const std::string&)>;
 
   /// In `folder`, or in a temporary one that ends with the process if `folder` is not private: `note` is told why.
-  explicit KernelCache(const std::filesystem::path& folder, Note note = {});
+  /// `most`: bytes to which `keep` limits the cache.
+  explicit KernelCache(const std::filesystem::path& folder, Note note = {},
+                       std::uintmax_t most = std::numeric_limits<std::uintmax_t>::max());
 
   /// The entry called `name` if it is whole and what was read for it has not changed. Counts as a use.
   std::optional<CacheEntry> find(const std::string& name) const;
@@ -79,7 +82,8 @@ class KernelCache {
 
   /// Writes content; returns its file's name. Nothing if that is not possible: `note` is told which file and why.
   std::optional<std::string> put(const std::string& content, const std::string& suffix) const;
-  /// Writes the entry of what `put` has written. Replaces an entry of the same name.
+  /// Writes the entry of what `put` has written. Replaces an entry of the same name, and deletes the least recently
+  /// used ones of a cache that has become too large.
   void keep(const CacheEntry& entry) const;
 
   /// The least recently used first.
@@ -92,12 +96,14 @@ class KernelCache {
   struct Stored;
   std::vector<Stored> stored() const;
   bool write(const std::string& name, const std::string& content) const;
+  std::uintmax_t size() const;
   void tell(const std::string& line) const {
     if (note_) note_(line);
   }
 
   std::filesystem::path folder_;
   Note note_;
+  std::uintmax_t most_;
 };
 
 }  // namespace manyfold

@@ -70,7 +70,7 @@ struct Library {
 LoadedKernel load_library(const Library& wanted, const std::function<void(const std::string&)>& announce) {
   std::timespec before_all_files{};
   std::timespec_get(&before_all_files, TIME_UTC);
-  const KernelCache cache(kernel_cache(), announce);
+  const KernelCache cache(kernel_cache(), announce, kernel_cache_limit());
   const fs::path compiler = needed_compiler();
   const fs::path& model = wanted.source.file;
   const std::string name =

@@ -44,7 +44,7 @@ fs::path translated(const fs::path& path) {
   fs::path& header = done[path.string() + "\n" + text];
   if (!header.empty() && fs::exists(header, error)) return header;
   const std::string content = modelica::compile_model(text, path.string()).header;
-  static const KernelCache cache(kernel_cache());
+  static const KernelCache cache(kernel_cache(), {}, kernel_cache_limit());
   const std::string name = fmt::format("model-{}", checksum(content));
   if (const auto entry = cache.find(name)) return header = cache.path(*entry);
   if (const auto file = cache.put(content, ".hpp")) {

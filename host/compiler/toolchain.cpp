@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
@@ -61,6 +62,22 @@ fs::path kernel_cache() {
   if (!home.empty()) return fs::path(home) / ".cache" / "manyfold";
   std::error_code ignored;
   return fs::temp_directory_path(ignored) / fmt::format("manyfold-cache-{}", geteuid());
+}
+
+std::uintmax_t kernel_cache_limit() {
+  constexpr std::uintmax_t mebibyte = 1 << 20;
+  constexpr std::uintmax_t least = 16;  // what one run uses
+  constexpr std::uintmax_t usual = 2048;
+  const std::string own = environment("MANYFOLD_CACHE_LIMIT");
+  if (own.empty()) return usual * mebibyte;
+  std::uintmax_t number = 0;
+  const auto [end, error] = std::from_chars(own.data(), own.data() + own.size(), number);
+  if (error != std::errc() || end != own.data() + own.size() || number < least || number > UINTMAX_MAX / mebibyte) {
+    throw UsageError(fmt::format(
+        "the environment variable MANYFOLD_CACHE_LIMIT is '{}', but must be a whole number of MiB, at least {}", own,
+        least));
+  }
+  return number * mebibyte;
 }
 
 fs::path kernel_compiler() {

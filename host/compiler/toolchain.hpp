@@ -1,5 +1,6 @@
 #pragma once
 // What kernels are compiled with: compiler, flags, headers, and where the results are kept.
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ std::filesystem::path header_root();
 /// Where compiled kernels are kept: MANYFOLD_CACHE, else XDG_CACHE_HOME/manyfold, else ~/.cache/manyfold, else a folder
 /// of the user below the temporary one. A `KernelCache` uses it only if it is private.
 std::filesystem::path kernel_cache();
+
+/// Bytes that it may have: MANYFOLD_CACHE_LIMIT in MiB, else 2 GiB. Throws UsageError for what is no such number.
+std::uintmax_t kernel_cache_limit();
 
 /// The compiler that kernels are compiled with: the environment variable CXX, else that of the build if it is still
 /// there, else g++ or clang++ on the path; empty if there is none.

@@ -8,10 +8,23 @@ namespace manyfold {
 namespace {
 
 constexpr std::int64_t smallest_chunk = 16;  // some packs: lanes are refilled by the pack
-constexpr std::int64_t block = 64;           // statistics are added up by that many instances
+constexpr std::int64_t widest_pack = 8;      // with double precision
+constexpr std::int64_t most_memory = std::int64_t{1} << 30;
+constexpr std::int64_t block = 64;  // statistics are added up by that many instances
 constexpr auto patience = std::chrono::milliseconds(100);
 
 }  // namespace
+
+ChunkSizes chunk_sizes(std::int64_t bytes_per_instance, int workers) {
+  const std::int64_t bytes = std::max<std::int64_t>(bytes_per_instance, 1);
+  const std::int64_t least_open = 2 * std::int64_t{workers} + 2;  // one is handed out, one ends, one is written
+  std::int64_t largest =
+      std::clamp<std::int64_t>((std::int64_t{1} << 21) / bytes / block * block, smallest_chunk, 16384);
+  if (most_memory / bytes < least_open * largest) largest = widest_pack;
+  const std::int64_t fitting = most_memory / bytes / largest;
+  const std::int64_t open = std::clamp<std::int64_t>(fitting, least_open, 2 * least_open + 4);
+  return {largest, true, static_cast<std::size_t>(open)};
+}
 
 ChunkQueue::ChunkQueue(const InstanceShape& shape, std::int64_t first, std::int64_t end, int workers,
                        const ChunkSizes& sizes, const std::atomic<bool>* stop)
@@ -30,8 +43,9 @@ OpenChunk* ChunkQueue::open(bool wait) {
 std::int64_t ChunkQueue::next_size() const {
   const std::int64_t left = end_ - next_;
   if (!sizes_.shrinking) return std::min(sizes_.largest, left);
-  const std::int64_t share = std::clamp(left / (4 * std::int64_t{workers_}), smallest_chunk, sizes_.largest);
-  return std::min(share >= block ? share / block * block : smallest_chunk, left);
+  const std::int64_t smallest = std::min(smallest_chunk, sizes_.largest);
+  const std::int64_t share = std::clamp(left / (4 * std::int64_t{workers_}), smallest, sizes_.largest);
+  return std::min(share >= block ? share / block * block : smallest, left);
 }
 
 OpenChunk* ChunkQueue::next_chunk(std::unique_lock<std::mutex>& lock) {

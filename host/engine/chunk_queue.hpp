@@ -30,6 +30,11 @@ struct ChunkSizes {
   std::size_t most_open = 0;  ///< chunks that exist at a time
 };
 
+/// For workers of the processor. Chunks are of a size that stays in its cache until they are prepared, and that locks
+/// and writes do not count for. Where instances are large, there are fewer chunks and then fewer instances in each: all
+/// of them together take a gibibyte at most, or two chunks of 8 instances per worker and two more.
+ChunkSizes chunk_sizes(std::int64_t bytes_per_instance, int workers);
+
 class ChunkQueue {
  public:
   /// For the instances `first` ... `end - 1`. `stop`: set from outside to end the run; may be null.

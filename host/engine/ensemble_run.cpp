@@ -13,6 +13,7 @@
 
 #include "host/engine/chunk_queue.hpp"
 #include "host/engine/processors.hpp"
+#include "host/engine/signal_stack.hpp"
 
 namespace manyfold {
 namespace {
@@ -25,6 +26,7 @@ class Worker : public DeviceFeed {
 
   void integrate() {
     try {
+      const SignalStack stack;
       integrate_instances();
       // Those that a stopped run leaves behind.
       while (!open_.empty()) close(*open_.front());
@@ -192,7 +194,7 @@ int thread_count(const EnsembleRun& run) {
   return available_processors();
 }
 
-ChunkSizes chunk_sizes(const EnsembleRun& run, int threads) {
+ChunkSizes sizes_of(const EnsembleRun& run, int threads) {
   const auto workers = static_cast<std::size_t>(threads);
   if (run.device != nullptr) {
     // A chunk is a batch of the device, and may be large: one is integrated, one is written.
@@ -200,9 +202,7 @@ ChunkSizes chunk_sizes(const EnsembleRun& run, int threads) {
     return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, false, 2 * workers};
   }
   if (run.chunk_size > 0) return {run.chunk_size, false, 4 * workers + 8};
-  // Of a size that stays in a processor's cache until it is prepared, and that locks and writes do not count for.
-  const std::int64_t by_memory = (std::int64_t{1} << 21) / bytes_of_instance(run.instance_shape());
-  return {std::clamp<std::int64_t>(by_memory / 64 * 64, 16, 16384), true, 4 * workers + 8};
+  return chunk_sizes(bytes_of_instance(run.instance_shape()), threads);
 }
 
 /// The writer and all workers, each in a thread of its own, until they have ended. Throws if threads cannot be started,
@@ -254,7 +254,7 @@ RunSummary run_ensemble(const EnsembleRun& run, ResultSink& sink) {
   summary.instances = run.instances;
   summary.threads = thread_count(run);
   ChunkQueue queue(run.instance_shape(), run.first, run.first + run.instances, summary.threads,
-                   chunk_sizes(run, summary.threads), run.stop);
+                   sizes_of(run, summary.threads), run.stop);
   std::deque<Worker> workers;
   for (int i = 0; i < summary.threads; ++i) workers.emplace_back(queue, run, sink, i);
   run_threads(

@@ -8,16 +8,23 @@
 
 #include <fmt/format.h>
 
+#include "host/engine/chunk_queue.hpp"
+#include "host/engine/processors.hpp"
+
 namespace manyfold {
 
-/// What is wrong with so many numbers per instance, of which a run holds those of 64 instances at least; empty:
-/// nothing.
-inline std::string memory_problem(double numbers_per_instance, std::int64_t instances) {
-  const auto together = static_cast<double>(std::clamp<std::int64_t>(instances, 1, 64));
-  const double need = 8.0 * numbers_per_instance * together;
+/// What is wrong with so many numbers per instance in a run of `threads` threads (0: one per processor), which has some
+/// chunks of instances in memory; empty: nothing.
+inline std::string memory_problem(double numbers_per_instance, std::int64_t instances, int threads) {
+  constexpr double most = 1e15;
+  const auto bytes = static_cast<std::int64_t>(std::min(8.0 * numbers_per_instance, most));
+  const ChunkSizes chunks = chunk_sizes(bytes, threads > 0 ? threads : available_processors());
+  const std::int64_t together =
+      std::clamp<std::int64_t>(instances, 1, chunks.largest * static_cast<std::int64_t>(chunks.most_open));
+  const double need = static_cast<double>(bytes) * static_cast<double>(together);
   const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (need <= there) return "";
-  return fmt::format("takes {:.1f} GB for the {:.0f} instances that are in memory at once, but this machine has {:.1f}",
+  return fmt::format("takes {:.1f} GB for the {} instances that are in memory at once, but this machine has {:.1f}",
                      need / 1e9, together, there / 1e9);
 }
 

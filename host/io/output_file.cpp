@@ -75,7 +75,9 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       replace_(other.replace_),
       lock_path_(std::move(other.lock_path_)),
       lock_(std::exchange(other.lock_, -1)),
-      partial_(std::exchange(other.partial_, {})) {}
+      partial_(std::exchange(other.partial_, {})),
+      unfinished_lock_(std::move(other.unfinished_lock_)),
+      unfinished_partial_(std::move(other.unfinished_partial_)) {}
 
 OutputFile::~OutputFile() {
   if (!partial_.empty()) unlink(partial_.c_str());
@@ -104,6 +106,7 @@ void OutputFile::lock() {
     if (fstat(lock_, &opened) == 0 && lstat(lock_path_.c_str(), &named) == 0 && same_file(opened, named)) break;
     close(std::exchange(lock_, -1));
   }
+  unfinished_lock_ = UnfinishedFile(lock_path_.string());
   const std::string own = std::to_string(getpid());
   // Without it others are refused too, but cannot say for whom.
   if (ftruncate(lock_, 0) == 0 && pwrite(lock_, own.data(), own.size(), 0) < 0) errno = 0;
@@ -112,6 +115,7 @@ void OutputFile::lock() {
 void OutputFile::unlock() {
   if (lock_ < 0) return;
   unlink(lock_path_.c_str());
+  unfinished_lock_ = {};
   close(std::exchange(lock_, -1));
 }
 
@@ -128,12 +132,15 @@ const fs::path& OutputFile::create() {
     }
     close(descriptor);
     partial_ = candidate;
+    unfinished_partial_ = UnfinishedFile(candidate.string());
   }
   return partial_;
 }
 
 void OutputFile::commit() {
   const fs::path partial = std::exchange(partial_, {});
+  // Whole from here on: it stays, even where it cannot be renamed.
+  unfinished_partial_ = {};
   int failure = renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, path_.c_str(), replace_ ? 0 : RENAME_NOREPLACE);
   // Not every file system can refuse to replace.
   if (failure != 0 && errno == EINVAL) {

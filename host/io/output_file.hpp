@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "host/io/unfinished_file.hpp"
+
 namespace manyfold {
 
 /// Who writes `path` holds a lock on the file `<path>.lock`, which goes away with the run or loses its lock with it.
@@ -21,7 +23,6 @@ class OutputFile {
   /// Creates `<path>.<16 hexadecimal digits>.partial`, to be written to. Throws UsageError if that is not possible.
   const std::filesystem::path& create();
   const std::filesystem::path& partial() const { return partial_; }
-  const std::filesystem::path& lock_path() const { return lock_path_; }
   /// Gives what was created its final name. Throws std::runtime_error if that is not possible, for instance because a
   /// file has appeared there; what was created stays.
   void commit();
@@ -35,6 +36,8 @@ class OutputFile {
   std::filesystem::path lock_path_;
   int lock_ = -1;
   std::filesystem::path partial_;  ///< empty: there is none
+  UnfinishedFile unfinished_lock_;
+  UnfinishedFile unfinished_partial_;
 };
 
 }  // namespace manyfold

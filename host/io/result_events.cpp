@@ -194,16 +194,18 @@ std::vector<double> ResultEvents::first_times(std::size_t kind) const {
 
 void ResultEvents::write_statistics() {
   write_probabilities();
-  std::vector<std::vector<double>> times;
+  std::vector<Histogram> histograms;
   std::vector<double> quantiles;
+  // One after the other: each takes a number per instance.
   for (std::size_t k = 0; k < target_.settings().model.events.size(); ++k) {
-    times.push_back(first_times(k));
-    const std::vector<double> found = quantiles_of(times.back(), target_.probabilities());
+    std::vector<double> times = first_times(k);
+    const std::vector<double> found = quantiles_of(times, target_.probabilities());
     quantiles.insert(quantiles.end(), found.begin(), found.end());
+    histograms.push_back(histogram_of(times));
   }
   if (!target_.probabilities().empty())
     target_.check(nc_put_var_double(target_.file(), event_quantile_, quantiles.data()), "written");
-  write_histograms(std::move(times));
+  write_histograms(histograms);
 }
 
 void ResultEvents::write_probabilities() const {
@@ -223,23 +225,29 @@ void ResultEvents::write_probabilities() const {
   target_.check(nc_put_var_double(target_.file(), event_probability_high_, high.data()), "written");
 }
 
-/// How many bins there are follows from the times, so they are defined now.
-void ResultEvents::write_histograms(std::vector<std::vector<double>> times) const {
-  std::size_t bins = 1;
-  std::vector<std::vector<double>> edges;
-  for (std::vector<double>& of_kind : times) {
-    edges.push_back(bin_edges(of_kind));
-    bins = std::max(bins, edges.back().size() - (edges.back().empty() ? 0 : 1));
+ResultEvents::Histogram ResultEvents::histogram_of(std::vector<double>& times) {
+  Histogram result;
+  result.edges = bin_edges(times);
+  if (times.empty()) return result;
+  result.counts.resize(result.edges.size() - 1);
+  for (const double time : times) {
+    const auto beyond = std::lower_bound(result.edges.begin() + 1, result.edges.end() - 1, time);
+    ++result.counts[static_cast<std::size_t>(beyond - result.edges.begin() - 1)];
   }
+  return result;
+}
+
+/// How many bins there are follows from the times, so they are defined now.
+void ResultEvents::write_histograms(const std::vector<Histogram>& histograms) const {
+  std::size_t bins = 1;
+  for (const Histogram& of_kind : histograms) bins = std::max(bins, of_kind.counts.size());
+  std::vector<double> edges;
   std::vector<long long> counts;
-  for (std::size_t k = 0; k < times.size(); ++k) {
-    std::vector<long long> of_kind(bins);
-    for (const double time : times[k]) {
-      const auto beyond = std::lower_bound(edges[k].begin() + 1, edges[k].end() - 1, time);
-      ++of_kind[static_cast<std::size_t>(beyond - edges[k].begin() - 1)];
-    }
-    counts.insert(counts.end(), of_kind.begin(), of_kind.end());
-    edges[k].resize(bins + 1, nan);
+  for (const Histogram& of_kind : histograms) {
+    edges.insert(edges.end(), of_kind.edges.begin(), of_kind.edges.end());
+    edges.resize(edges.size() + bins + 1 - of_kind.edges.size(), nan);
+    counts.insert(counts.end(), of_kind.counts.begin(), of_kind.counts.end());
+    counts.resize(counts.size() + bins - of_kind.counts.size());
   }
   const int bin_dimension = target_.define_dimension("event_bin", bins);
   const int edge_dimension = target_.define_dimension("event_bin_edge", bins + 1);
@@ -250,9 +258,7 @@ void ResultEvents::write_histograms(std::vector<std::vector<double>> times) cons
   const int histogram =
       target_.define_variable("event_first_time_histogram", NC_INT64, {event_kind_dimension_, bin_dimension}, "1",
                               "instances whose first event falls in the bin");
-  std::vector<double> all_edges;
-  for (const std::vector<double>& of_kind : edges) all_edges.insert(all_edges.end(), of_kind.begin(), of_kind.end());
-  target_.check(nc_put_var_double(target_.file(), edge, all_edges.data()), "written");
+  target_.check(nc_put_var_double(target_.file(), edge, edges.data()), "written");
   target_.check(nc_put_var_longlong(target_.file(), histogram, counts.data()), "written");
 }
 

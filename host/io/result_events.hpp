@@ -26,7 +26,12 @@ class ResultEvents {
   void write_log(const Chunk& chunk);
   void write_instances(const Chunk& chunk);
   void write_probabilities() const;
-  void write_histograms(std::vector<std::vector<double>> first_times) const;
+  struct Histogram {
+    std::vector<double> edges;  // one more than counts, or none of both
+    std::vector<long long> counts;
+  };
+  static Histogram histogram_of(std::vector<double>& times);
+  void write_histograms(const std::vector<Histogram>& histograms) const;
   std::vector<double> first_times(std::size_t kind) const;
   /// Numbers in an entry of the log, before or after the event.
   std::size_t entry_size() const { return target_.saved() + target_.settings().model.discrete.size(); }

@@ -1,9 +1,7 @@
 #include "host/io/result_target.hpp"
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -34,35 +32,6 @@ constexpr std::int64_t elements_per_chunk = 65536;
   return leave != nullptr && leave() >= 0;
 }();
 
-/// While it exists, a crash ends the process with a message and without what the run has begun to write: netCDF (4.9)
-/// crashes where HDF5 has no memory to create a file, or cannot close one. Other threads have no signal to expect.
-class CrashGuard {
- public:
-  CrashGuard(const OutputFile& output, std::string_view what) {
-    message_ =
-        fmt::format("manyfold: error: {}: cannot be {}: the netCDF library crashed\n", output.path().string(), what);
-    partial_ = output.partial().string();
-    lock_ = output.lock_path().string();
-    struct sigaction action {};
-    action.sa_handler = [](int) {
-      if (write(STDERR_FILENO, message_.data(), message_.size()) < 0) _exit(1);
-      unlink(partial_.c_str());
-      unlink(lock_.c_str());
-      _exit(1);
-    };
-    sigaction(SIGSEGV, &action, &before_);
-  }
-  CrashGuard(const CrashGuard&) = delete;
-  CrashGuard& operator=(const CrashGuard&) = delete;
-  ~CrashGuard() { sigaction(SIGSEGV, &before_, nullptr); }
-
- private:
-  static inline std::string message_;
-  static inline std::string partial_;
-  static inline std::string lock_;
-  struct sigaction before_ {};
-};
-
 }  // namespace
 
 std::string one_word(const std::string& name) {
@@ -84,10 +53,7 @@ ResultTarget::ResultTarget(ResultFileSettings settings, OutputFile output)
     if (request.kind == StatisticRequest::Kind::quantile) probabilities_.push_back(request.probability);
   }
   const std::string partial = output_.create().string();
-  {
-    const CrashGuard guard(output_, "created");
-    check(nc_create(partial.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
-  }
+  check(nc_create(partial.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
   open_ = true;
   try {
     instance_dimension_ = define_dimension("instance", static_cast<std::size_t>(settings_.instances));
@@ -119,7 +85,6 @@ void ResultTarget::check(int error, std::string_view what) const {
 void ResultTarget::close_quietly() {
   if (!open_) return;
   open_ = false;
-  const CrashGuard guard(output_, "closed");
   nc_close(file_);
 }
 
@@ -188,10 +153,7 @@ void ResultTarget::commit() {
   // What cannot be written shows here, where netCDF can tell.
   check(nc_sync(file_), "written");
   open_ = false;
-  {
-    const CrashGuard guard(output_, "closed");
-    check(nc_close(file_), "closed");
-  }
+  check(nc_close(file_), "closed");
   output_.commit();
 }
 

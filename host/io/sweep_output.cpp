@@ -74,7 +74,8 @@ class OutputReader : SweepValues {
 
   /// With one variable saved; how many there are is not known yet.
   bool fits_memory(const toml::node& node, std::int64_t times) {
-    const std::string problem = memory_problem(2.0 * static_cast<double>(times), sweep_.sampling.instances);
+    const std::string problem =
+        memory_problem(2.0 * static_cast<double>(times), sweep_.sampling.instances, sweep_.options.threads);
     if (problem.empty()) return true;
     problems().add(position_of(node), fmt::format("times has {} output times, which {}", times, problem));
     return false;

@@ -1,10 +1,13 @@
 // A sweep against its model: names, inputs, times, memory.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "host/engine/processors.hpp"
 #include "host/io/memory_need.hpp"
 #include "host/io/sweep_values.hpp"
 #include "host/text/nearest_name.hpp"
@@ -144,49 +147,79 @@ std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDes
   return inputs;
 }
 
+/// Whether the distributions of the ends of time spans cannot meet: then all instances are as the first.
+bool ends_are_apart(const Sweep& sweep, const EnsembleInputs& inputs) {
+  if (sweep.sampling.sampler == "table") return false;
+  std::array<std::pair<double, double>, 2> ranges;
+  for (std::size_t end = 0; end < 2; ++end) ranges[end] = {inputs.t_span()[end], inputs.t_span()[end]};
+  for (const SweepQuantity& entry : sweep.quantities) {
+    if (entry.quantity.kind != SampledQuantity::Kind::time) continue;
+    ranges[entry.quantity.name == "t_end" ? 1 : 0] = entry.quantity.distribution.range();
+  }
+  // Quantiles are monotone but for their last digits.
+  const double digits = 1e-9 * std::max({std::fabs(ranges[0].first), std::fabs(ranges[0].second),
+                                         std::fabs(ranges[1].first), std::fabs(ranges[1].second)});
+  return ranges[0].second + digits < ranges[1].first || ranges[1].second + digits < ranges[0].first;
+}
+
+/// What is wrong with the time span of an instance, beside that of instance 0; nothing mostly.
+std::string span_problem(std::int64_t instance, const std::array<double, 2>& span, const std::array<double, 2>& first) {
+  if (span[0] == span[1]) {
+    return fmt::format("the time span of instance {} starts and ends at {}, but its ends must differ", instance,
+                       span[0]);
+  }
+  if ((span[1] > span[0]) == (first[1] > first[0])) return "";
+  return fmt::format(
+      "the time span of instance {} runs from {} to {}, against that of instance 0: the distributions "
+      "of its ends must not cross",
+      instance, span[0], span[1]);
+}
+
+/// The first instance whose time span is wrong, by all threads; else the number of instances.
+std::int64_t first_wrong_span(const EnsembleInputs& inputs, int threads) {
+  constexpr std::int64_t together = 1 << 16;
+  const std::int64_t count = inputs.instances();
+  const std::array<double, 2> first = inputs.span(0);
+  std::atomic<std::int64_t> lowest = count;
+  in_threads(threads, static_cast<std::size_t>((count + together - 1) / together), [&](std::size_t part) {
+    const auto begin = static_cast<std::int64_t>(part) * together;
+    for (std::int64_t i = begin; i < std::min(begin + together, lowest.load(std::memory_order_relaxed)); ++i) {
+      const std::array<double, 2> span = inputs.span(i);
+      if (span[0] != span[1] && (span[1] > span[0]) == (first[1] > first[0])) continue;
+      std::int64_t before = lowest;
+      while (i < before && !lowest.compare_exchange_weak(before, i)) {
+      }
+    }
+  });
+  return lowest;
+}
+
 /// The ends of all time spans differ, all in the same direction, and the output times lie between them.
-void check_spans(const Sweep& sweep, const ModelDescription& model, const EnsembleInputs& inputs,
-                 SweepProblems& problems) {
-  const auto [begin_varies, end_varies] = inputs.sampled_times();
-  const bool varies = begin_varies || end_varies;
-  double direction = 0.0;
-  std::vector<double> parameters(model.parameters.size());
-  std::vector<double> initial(model.initial_quantities().size());
-  for (std::int64_t instance = 0; instance < (varies ? inputs.instances() : 1); ++instance) {
-    std::array<double, 2> span{};
-    inputs.fill(instance, parameters.data(), initial.data(), span.data());
-    if (span[0] == span[1]) {
-      problems.add(sweep.t_span_position,
-                   fmt::format("the time span of instance {} starts and ends at {}, but its ends must differ", instance,
-                               span[0]));
-      break;
-    }
-    if (direction == 0.0) direction = span[1] - span[0];
-    if ((span[1] - span[0]) * direction < 0.0) {
-      problems.add(sweep.t_span_position,
-                   fmt::format("the time span of instance {} runs from {} to {}, against that of instance 0: the "
-                               "distributions of its ends must not cross",
-                               instance, span[0], span[1]));
-      break;
-    }
-    if (const auto problem = sweep.times.problem(span[0], span[1], !varies)) {
-      problems.add(sweep.times_position, *problem);
-      break;
-    }
+void check_spans(const Sweep& sweep, const EnsembleInputs& inputs, SweepProblems& problems) {
+  const bool varies = inputs.sampled_times()[0] || inputs.sampled_times()[1];
+  const std::array<double, 2> first = inputs.span(0);
+  std::int64_t instance = 0;
+  if (varies && !ends_are_apart(sweep, inputs)) instance = first_wrong_span(inputs, sweep.options.threads);
+  if (instance < inputs.instances()) {
+    const std::string problem = span_problem(instance, inputs.span(instance), first);
+    if (!problem.empty()) return problems.add(sweep.t_span_position, problem);
+  }
+  if (const auto problem = sweep.times.problem(first[0], first[1], !varies)) {
+    problems.add(sweep.times_position, *problem);
   }
 }
 
 void check_memory(const Sweep& sweep, const ModelDescription& model, std::size_t saved, const SolverOptions& options,
                   std::int64_t instances, SweepProblems& problems) {
   const double times = static_cast<double>(sweep.times.count()) * (1.0 + static_cast<double>(saved));
-  if (const std::string problem = memory_problem(times, instances); !problem.empty()) {
+  if (const std::string problem = memory_problem(times, instances, options.threads); !problem.empty()) {
     problems.add(sweep.times_position,
                  fmt::format("times has {} output times, which with {} variables {}: take fewer of them",
                              sweep.times.count(), saved, problem));
   }
   const double per_event = 2.0 + 2.0 * static_cast<double>(saved + model.discrete.size());
   const double events = model.events.empty() ? 0.0 : per_event * options.event_log;
-  if (const std::string problem = memory_problem(events, instances); !problem.empty()) {
+  if (const std::string problem = memory_problem(events, instances, options.threads); !problem.empty()) {
     const auto position = sweep.solver_positions.find("event_log");
     problems.add(position != sweep.solver_positions.end() ? position->second : SourcePosition(),
                  fmt::format("event_log is {}, which {}: take fewer", options.event_log, problem));
@@ -203,7 +236,7 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
   const std::array<double, 2> t_span = sweep.t_span.value_or(std::array{model.t_begin, model.t_end});
   if (inputs) {
     inputs->set_t_span(t_span[0], t_span[1]);
-    check_spans(sweep, model, *inputs, problems);
+    check_spans(sweep, *inputs, problems);
     check_memory(sweep, model, saved.size(), options, inputs->instances(), problems);
   }
   std::vector<Reduction> reductions = known_reductions(sweep, model, saved, problems);

@@ -268,7 +268,8 @@ bool Flattener::call_matrix(const std::string& name, const Expression& expressio
   const auto number = [&](double value) { return graph_.number(value); };
   const Value a = name == "identity" ? Value() : evaluate(*operands[0], scope);
   const auto at = [&](const Value& value, int i, int j) {
-    return value.items[static_cast<std::size_t>(i * value.dims[1] + j)];
+    const auto row = static_cast<std::size_t>(i) * static_cast<std::size_t>(value.dims[1]);
+    return value.items[row + static_cast<std::size_t>(j)];
   };
   if (name == "identity" || name == "diagonal") {
     const int n = name == "identity" ? integer(*operands[0], scope, "a dimension") : static_cast<int>(a.items.size());

@@ -103,7 +103,8 @@ void Flattener::equate(const Value& left, const Value& right, const Statement& s
   }
   const bool spread = left.items.size() == 1 && left.dims.empty();
   const bool spread_right = right.items.size() == 1 && right.dims.empty();
-  if (left.items.size() != right.items.size() && !spread && !spread_right) {
+  const bool empty = left.items.empty() || right.items.empty();
+  if (left.items.size() != right.items.size() && ((!spread && !spread_right) || empty)) {
     fail(statement.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
   }
   const std::string text = text_of(statement.place, statement.end);

@@ -48,7 +48,7 @@ Placement choose_backend(const SolverOptions& options, std::int64_t instances) {
   if (!automatic && !reason.empty()) {
     throw UsageError(fmt::format("backend '{}': {}; use 'cpu' or 'auto'", name, reason));
   }
-  if (!reason.empty()) {
+  if (devices == nullptr || !reason.empty()) {
     placement.backend_reason = "no GPU: " + reason;
   } else if (automatic && instances < least_instances_for_device) {
     placement.backend_reason = fmt::format("{} instances are too few for a GPU", instances);

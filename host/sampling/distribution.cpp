@@ -1,11 +1,14 @@
 #include "host/sampling/distribution.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -36,6 +39,27 @@ void require_shape(const char* distribution, const char* key, double value) {
 
 void require_order(const char* distribution, double min, double max) {
   require(min < max, distribution, "max", max, fmt::format("greater than min ({})", min));
+}
+
+double beta_quantile(double alpha, double beta, double u) {
+  const boost::math::beta_distribution<double> distribution(alpha, beta);
+  try {
+    return boost::math::quantile(distribution, u);
+  } catch (const boost::math::evaluation_error&) {
+    // Boost's search gives up in the tails of alpha = 1/2 and beta = 1/2. The order of numbers from 0 to 1 is that of
+    // their bits.
+    std::uint64_t low = 0;
+    auto high = std::bit_cast<std::uint64_t>(1.0);
+    while (low < high) {
+      const std::uint64_t middle = (low + high) / 2;
+      if (boost::math::cdf(distribution, std::bit_cast<double>(middle)) < u) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return std::bit_cast<double>(high);
+  }
 }
 
 }  // namespace
@@ -145,7 +169,7 @@ double Distribution::quantile(double u) const {
     case Kind::constant:
       return table_[0];
     case Kind::beta: {
-      const double unit = boost::math::quantile(boost::math::beta_distribution<double>(table_[0], table_[1]), u);
+      const double unit = beta_quantile(table_[0], table_[1], u);
       return std::clamp(table_[2] * (1.0 - unit) + table_[3] * unit, table_[2], table_[3]);
     }
     case Kind::gamma:
@@ -170,6 +194,19 @@ double Distribution::level(int index, int levels) const {
   if (index == 0) return law_.a[0];
   if (index == levels - 1) return law_.a[1];
   return manyfold::quantile(law_, nullptr, static_cast<double>(index) / (levels - 1));
+}
+
+std::pair<double, double> Distribution::range() const {
+  // Coordinates of 10^12 instances in a Latin hypercube, in strata of 2^-53 of which jitter takes the middle.
+  constexpr double least = 0x1p-93;
+  constexpr double most = 1.0 - 0x1p-53;
+  if (kind_ == Kind::gamma) return {0.0, std::numeric_limits<double>::infinity()};
+  if (kind_ == Kind::beta) return {table_[2], table_[3]};
+  if (const int values = natural_levels(); values > 0) {
+    const auto [low, high] = std::minmax_element(table_.begin(), table_.begin() + values);
+    return {*low, *high};
+  }
+  return {quantile(least), quantile(most)};
 }
 
 int Distribution::natural_levels() const {

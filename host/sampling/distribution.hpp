@@ -43,6 +43,9 @@ class Distribution {
   /// The number of values of a choice, 1 for a constant, else 0: any number of levels is possible.
   int natural_levels() const;
 
+  /// Two numbers between which all samples lie, whatever the sampler.
+  std::pair<double, double> range() const;
+
   bool is_constant() const { return kind_ == Kind::constant; }
 
   /// As hosts and devices evaluate it alike, with the numbers of a choice in `table()`; null if it is a constant, or

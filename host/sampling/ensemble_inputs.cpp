@@ -290,6 +290,15 @@ void EnsembleInputs::fill(std::int64_t instance, double* parameters, double* ini
   }
 }
 
+std::array<double, 2> EnsembleInputs::span(std::int64_t instance) const {
+  std::array<double, 2> result = t_span_;
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    if (targets_[i].place != Place::time) continue;
+    result[static_cast<std::size_t>(targets_[i].index)] = sample_->value(instance, static_cast<int>(i));
+  }
+  return result;
+}
+
 std::optional<InputPlan> EnsembleInputs::plan() const {
   std::optional<InputPlan> plan = sample_->plan();
   if (!plan) return plan;

@@ -72,6 +72,9 @@ class EnsembleInputs {
   /// and end.
   void fill(std::int64_t instance, double* parameters, double* initial, double* t_span) const;
 
+  /// Start and end of an instance's time span, without the rest.
+  std::array<double, 2> span(std::int64_t instance) const;
+
   /// What `fill` does, as a device can do it, to the last bit; none for tables, and for distributions that the host
   /// alone evaluates (beta, gamma). The numbers are this object's; output times are the caller's to add.
   std::optional<InputPlan> plan() const;

@@ -25,7 +25,7 @@ class Faults : public manyfold::test::CommandTest {
     std::ofstream(folder_ / "sweep.toml")
         << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\nmethod = \"radau5\"\nthreads = 2\n"
            "[ensemble]\ninstances = 150\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
-           "[output]\nfile = \"result.nc\"\ntimes = 201\ncompression = 1\nstatistics = [\"mean\"]\n"
+           "[output]\nfile = \"result.nc\"\ntimes = 201\ncompression = 1\nstatistics = [\"mean\", \"quantile(0.1)\"]\n"
            "reduce = [\"max(y1)\", \"final(y2) < 1\"]\n";
     sweep_ = slurp(folder_ / "sweep.toml");
   }
@@ -86,6 +86,25 @@ TEST_F(Faults, OfFilesLoseNothing) {
 TEST_F(Faults, OfMemoryLoseNothing) {
   expect_nothing_is_lost("m", 30);
 }
+/// Locks of mutexes, and pieces of memory of any size.
+TEST_F(Faults, LocksAndAllocationsDoNotGrowWithTheInstances) {
+  const auto calls = [&](const std::string& kind, int instances) {
+    std::ofstream(folder_ / "many.toml") << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\n"
+                                            "method = \"radau5\"\nthreads = 2\n[ensemble]\ninstances = "
+                                         << instances << "\n[output]\nfile = \"many.nc\"\ntimes = \"end\"\n";
+    const std::string counting = layer(kind, 0, false) + " MANYFOLD_FAULT_MEMORY=1";
+    EXPECT_EQ(call("run many.toml --force", counting).code, 0);
+    return std::stol(slurp(folder_ / "count"));
+  };
+  for (const std::string kind : {"l", "m"}) {
+    const long few = calls(kind, 20000);
+    const long many = calls(kind, 120000);
+    EXPECT_GT(few, 1000) << "the layer sees what the run does";
+    // Some for every chunk of thousands of instances, and for every piece that is written.
+    EXPECT_LT(many - few, 10000) << "of 100,000 instances, " << (kind == "l" ? "locks" : "allocations");
+  }
+}
+
 TEST_F(Faults, OfProcessesLoseNothing) {
   expect_nothing_is_lost("p", 3);
 }

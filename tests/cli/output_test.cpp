@@ -45,6 +45,25 @@ class Output : public manyfold::test::CommandTest {
     }
     return child;
   }
+  /// y' = -y, with an evaluation that does what the environment variable WRONG says, and a sweep of it.
+  void wrong_model() const {
+    std::ofstream(folder_ / "wrong.hpp")
+        << "#include <manyfold/model.hpp>\n#include <atomic>\n#include <cstdlib>\n#include <stdexcept>\n#include "
+           "<string>\n"
+           "[[gnu::noipa]] inline int deep(volatile int* from) { volatile int here[1000] = {}; return deep(here) + "
+           "*from; }\n"
+           "inline void go_wrong() {\n  static std::atomic<int> calls = 0;\n  if (++calls < 20) return;\n"
+           "  const std::string how = std::getenv(\"WRONG\");\n  volatile int number = 1;\n"
+           "  if (how == \"throws\") throw std::runtime_error(\"thrown by the model\");\n"
+           "  if (how == \"overflows\") deep(&number);\n  while (how == \"hangs\" && number == 1) {}\n}\n"
+           "struct Wrong {\n  static constexpr const char* name = \"wrong\";\n"
+           "  static constexpr double t_span[] = {0.0, 1.0};\n"
+           "  static constexpr manyfold::Variable variables[] = {{.name = \"x\", .initial = 1.0}};\n"
+           "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {\n"
+           "    f[0] = -y[0];\n    go_wrong();\n  }\n};\nMANYFOLD_MODEL(Wrong);\n";
+    std::ofstream(folder_ / "wrong.toml")
+        << "model = \"wrong.hpp\"\n[ensemble]\ninstances = 100\n[output]\nfile = \"result.nc\"\n";
+  }
   /// Files in the folder, but for what the command printed.
   void expect_only(const std::set<std::string>& names) const {
     std::set<std::string> found;
@@ -149,21 +168,112 @@ TEST_F(Output, ThreadsThatCannotBeStartedEndTheRun) {
   expect_only({"sweep.toml"});
 }
 
+TEST_F(Output, MemoryIsBoundedWhateverTheNumberOfInstances) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take memory of their own";
+#endif
+  const auto peak = [&](int instances) {
+    std::ofstream(folder_ / "long.toml") << "model = \"robertson\"\nt_span = [0.0, 1e-3]\n[solver]\n"
+                                            "method = \"radau5\"\nthreads = 2\n[ensemble]\ninstances = "
+                                         << instances
+                                         << "\n[output]\nfile = \"result.nc\"\ntimes = 20001\n"
+                                            "trajectories = false\nstatistics = [\"mean\"]\n";
+    const Outcome outcome = call("run long.toml --force");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return static_cast<double>(outcome.peak);
+  };
+  // Four numbers at each time: 16 chunks of 16 instances, and 64 instances of which three numbers are kept for the
+  // statistics. The program itself takes 30 MB.
+  const double bound = 20001 * 8.0 * (4 * 16 * 16 + 3 * 64) + 5e7;
+  const double many = peak(700);
+  EXPECT_LT(many, bound);
+  EXPECT_GT(many, bound / 4) << "the bound says something";
+  EXPECT_LT(peak(1400), bound);
+}
+
 TEST_F(Output, AModelThatThrowsEndsTheRun) {
-  std::ofstream(folder_ / "throws.hpp")
-      << "#include <manyfold/model.hpp>\n#include <stdexcept>\ninline int calls() { static int n = 0; return ++n; }\n"
-         "struct Throws {\n  static constexpr const char* name = \"throws\";\n"
-         "  static constexpr double t_span[] = {0.0, 1.0};\n"
-         "  static constexpr manyfold::Variable variables[] = {{.name = \"x\", .initial = 1.0}};\n"
-         "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {\n"
-         "    f[0] = -y[0];\n    if (calls() > 20) throw std::runtime_error(\"thrown by the model\");\n  }\n};\n"
-         "MANYFOLD_MODEL(Throws);\n";
-  std::ofstream(folder_ / "throws.toml") << "model = \"throws.hpp\"\n[ensemble]\ninstances = 100\n[output]\n"
-                                            "file = \"result.nc\"\n";
-  const Outcome outcome = call("run throws.toml");
+  wrong_model();
+  const Outcome outcome = call("run wrong.toml", "MANYFOLD_ISA=scalar WRONG=throws");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("the model threw an exception: thrown by the model"), std::string::npos) << outcome.err;
-  expect_only({"sweep.toml", "throws.hpp", "throws.toml"});
+  expect_only({"sweep.toml", "wrong.hpp", "wrong.toml"});
+}
+
+TEST_F(Output, AModelThatCrashesEndsTheRunWithAMessage) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers report crashes themselves";
+#endif
+  wrong_model();
+  const Outcome outcome = call("run wrong.toml --threads 8", "MANYFOLD_ISA=scalar WRONG=overflows");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.err.find("manyfold: error: crashed: Segmentation fault"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a stack that is too small"), std::string::npos) << outcome.err;
+  expect_only({"sweep.toml", "wrong.hpp", "wrong.toml"});
+}
+
+TEST_F(Output, ASecondSignalEndsTheRunAtOnceAndLeavesNothing) {
+  wrong_model();
+  const pid_t child = start("run wrong.toml --threads 1", "MANYFOLD_ISA=scalar WRONG=hangs");
+  const auto there = [&](const std::string& extension) {
+    const fs::directory_iterator items(folder_);
+    return std::any_of(begin(items), end(items),
+                       [&](const auto& item) { return item.path().extension() == extension; });
+  };
+  for (int i = 0; i < 2000 && !there(".partial"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  ASSERT_TRUE(there(".partial") && there(".lock"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  kill(child, SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_TRUE(there(".partial")) << "the first one waits for the model";
+  kill(child, SIGINT);
+  EXPECT_EQ(finish(child).code, 128 + SIGINT);
+  expect_only({"sweep.toml", "wrong.hpp", "wrong.toml"});
+}
+
+TEST_F(Output, ASignalAtAnyInstantLeavesAWholeFileOrNone) {
+  sweep("long.toml", 1000000);
+  int interrupted = 0;
+  for (int i = 0; i < 20; ++i) {
+    fs::remove(result());
+    const pid_t child = start("run long.toml");
+    std::this_thread::sleep_for(std::chrono::milliseconds(15 * i));
+    kill(child, SIGTERM);
+    const int code = finish(child).code;
+    EXPECT_TRUE(code == 0 || code == 130 || code == 128 + SIGTERM) << code;
+    interrupted += code == 130 ? 1 : 0;
+    // The signal itself ends the process only where it has not begun yet.
+    EXPECT_TRUE(code != 128 + SIGTERM || !fs::exists(result()));
+    EXPECT_TRUE(code != 0 || fs::exists(result()));
+    if (fs::exists(result())) {
+      expect_only({"sweep.toml", "long.toml", "result.nc"});
+      int id = 0;
+      ASSERT_EQ(nc_open(result().c_str(), NC_NOWRITE, &id), NC_NOERR);
+      std::size_t length = 0;
+      EXPECT_EQ(nc_inq_attlen(id, NC_GLOBAL, "interrupted", &length), code == 130 ? NC_NOERR : NC_ENOTATT);
+      nc_close(id);
+    } else {
+      expect_only({"sweep.toml", "long.toml"});
+    }
+  }
+  EXPECT_GT(interrupted, 2);
+}
+
+TEST_F(Output, ASignalBeforeTheIntegrationLeavesNothing) {
+  const fs::path compiler = folder_ / "compiler";
+  std::ofstream(compiler) << "#!/bin/sh\necho >running\nexec sleep 100\n";
+  fs::permissions(compiler, fs::perms::owner_all);
+  wrong_model();
+  const pid_t child = start("run wrong.toml", "MANYFOLD_CACHE=cache WRONG= CXX=" + compiler.string());
+  for (int i = 0; i < 1000 && !fs::exists(folder_ / "running"); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(fs::exists(folder_ / "result.nc.lock"));
+  kill(child, SIGTERM);
+  const Outcome outcome = finish(child);
+  EXPECT_EQ(outcome.code, 130);
+  EXPECT_NE(outcome.err.find("interrupted before the integration; there is no result"), std::string::npos)
+      << outcome.err;
+  expect_only({"sweep.toml", "wrong.hpp", "wrong.toml", "compiler", "running", "cache"});
 }
 
 TEST_F(Output, WhatCannotBePrintedIsTold) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -147,6 +148,69 @@ TEST_F(KernelCacheTest, TheLeastRecentlyUsedAreDeletedFirst) {
   kernels.limit(0);
   EXPECT_TRUE(kernels.list().empty());
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "the user's own file stays";
+}
+
+TEST_F(KernelCacheTest, ACacheThatGrowsTooLargeDropsTheLeastRecentlyUsed) {
+  const KernelCache kernels(folder_, {}, 50000);
+  const auto name = [](char letter) { return std::string(32, letter); };
+  for (const char letter : {'a', 'b', 'c', 'd', 'e'}) {
+    keep(kernels, name(letter), 20000 + static_cast<std::size_t>(letter));
+    // A tenth of a second is more than times of files are rounded to.
+    fs::last_write_time(folder_ / (name(letter) + ".entry"),
+                        fs::file_time_type::clock::now() - std::chrono::milliseconds(100 * ('f' - letter)));
+  }
+  std::uintmax_t bytes = 0;
+  for (const CacheUse& use : kernels.list()) bytes += use.bytes;
+  EXPECT_LE(bytes, 50000U);
+  EXPECT_TRUE(kernels.find(name('d')));
+  EXPECT_TRUE(kernels.find(name('e')));
+  EXPECT_FALSE(kernels.find(name('c')));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);
+}
+
+TEST_F(KernelCacheTest, ManyProcessesShareAFolder) {
+  keep(cache(folder_), std::string(32, 'a'));
+  std::vector<pid_t> children;
+  for (unsigned number = 0; number < 8; ++number) {
+    const pid_t child = fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    std::mt19937 random(number);
+    const KernelCache kernels(folder_, {}, 60000);
+    for (int i = 0; i < 100; ++i) {
+      const std::string name(32, "abcd"[random() % 4]);
+      if (random() % 2 == 0) keep(kernels, name, 10000 + random() % 4);
+      const auto entry = kernels.find(name);
+      if (!entry) continue;
+      // Another process may have deleted or replaced it since.
+      const auto content = file_content(kernels.path(*entry));
+      if (content && checksum(*content) != fs::path(entry->content).stem()) _exit(1);
+    }
+    _exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  std::uintmax_t bytes = 0;
+  for (const CacheUse& use : cache(folder_).list()) bytes += use.bytes;
+  EXPECT_LE(bytes, 60000U);
+}
+
+TEST_F(KernelCacheTest, AReadOnlyFolderIsNamed) {
+  fs::create_directories(folder_);
+  if (::mount("tmpfs", folder_.c_str(), "tmpfs", MS_RDONLY, "size=64k,mode=0700") != 0) {
+    GTEST_SKIP() << "mounting a small tmpfs is not permitted: " << std::strerror(errno);
+  }
+  const auto put = cache(folder_).put("content", ".so");
+  const bool found = cache(folder_).find("a").has_value();
+  ::umount(folder_.c_str());
+  EXPECT_FALSE(put || found);
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("cannot be written: Read-only file system"), std::string::npos) << notes_[0];
 }
 
 TEST_F(KernelCacheTest, AFullDiskIsNamed) {

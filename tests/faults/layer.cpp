@@ -1,7 +1,8 @@
 // Stands between a program and the system's functions for files, memory and processes, by LD_PRELOAD, and fails one of
 // their calls: number MANYFOLD_FAULT_AT, or that and all after it of the same kind with MANYFOLD_FAULT_STAYS=1. Without
 // either it counts. MANYFOLD_FAULT_KINDS: a letter for each kind that takes part: f files, m memory, p processes and
-// threads. At the end the number of calls is written to the file MANYFOLD_FAULT_COUNT.
+// threads; l, which counts locks of mutexes, never fails. Memory takes part in pieces of MANYFOLD_FAULT_MEMORY bytes or
+// more. At the end the number of calls is written to the file MANYFOLD_FAULT_COUNT.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -26,7 +27,7 @@ void* __libc_realloc(void* memory, std::size_t size);
 namespace {
 
 /// Small pieces of memory are asked for a hundred thousand times; what fails is what grows with the run.
-constexpr std::size_t least_memory = 32768;
+std::size_t least_memory = 32768;
 
 std::atomic<long> calls = 0;
 long fault_at = 0;
@@ -36,6 +37,8 @@ bool takes_part[128] = {};
 __attribute__((constructor)) void begin() {
   if (const char* at = std::getenv("MANYFOLD_FAULT_AT")) fault_at = std::atol(at);
   fault_stays = std::getenv("MANYFOLD_FAULT_STAYS") != nullptr;
+  if (const char* least = std::getenv("MANYFOLD_FAULT_MEMORY"))
+    least_memory = static_cast<std::size_t>(std::atol(least));
   const char* kinds = std::getenv("MANYFOLD_FAULT_KINDS");
   for (const char* kind = kinds != nullptr ? kinds : "fmp"; *kind != '\0'; ++kind) {
     takes_part[static_cast<unsigned char>(*kind)] = true;
@@ -206,6 +209,12 @@ void* realloc(void* memory, std::size_t size) noexcept {
     return nullptr;
   }
   return __libc_realloc(memory, size);
+}
+
+int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  static const auto lock = next<int(pthread_mutex_t*)>("pthread_mutex_lock");
+  if (takes_part['l']) ++calls;
+  return lock(mutex);
 }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*routine)(void*),

@@ -39,9 +39,17 @@ class InputFile {
   std::string path_;
 };
 
-/// What is refused is refused with its place: every line of the message names the file.
+inline long refused = 0;  ///< inputs
+
+/// What is refused is refused with its place: the message begins with FILE:LINE:COLUMN.
 inline void expect_place(const std::string& message, const std::string& path) {
-  if (message.find(path) == std::string::npos) fail("no place in: " + message);
+  ++refused;
+  int line = 0;
+  int column = 0;
+  const bool placed = message.starts_with(path + ":") &&
+                      std::sscanf(message.c_str() + path.size(), ":%d:%d:", &line, &column) == 2 && line > 0 &&
+                      column > 0;
+  if (!placed) fail("no place in: " + message);
 }
 
 }  // namespace manyfold::fuzz

@@ -214,24 +214,25 @@ TEST_F(SweepFile, NumbersThatAreTooLargeAreRefusedWithTheFigure) {
   const std::string range = " = { distribution = \"uniform\", min = 1.0, max = 2.0, levels = 100000000 }\n";
   EXPECT_EQ(complaint(grid + "k1" + range + "k2" + range),
             "s.toml:6:1: error: the grid has more than 1000000000000 instances: take fewer levels");
-  // 64 instances with 2147483647 times of one variable: 16 * 64 * 2147483647 bytes.
-  const std::string many = start + "[ensemble]\ninstances = 100\n[output]\n";
+  // Six chunks of 8 instances with 2147483647 times of one variable: 16 * 48 * 2147483647 bytes.
+  const std::string many = start + "[solver]\nthreads = 2\n[ensemble]\ninstances = 100\n[output]\n";
   const std::string need =
-      "2147483647 output times, which takes 2199.0 GB for the 64 instances that are in memory at once";
+      "2147483647 output times, which takes 1649.3 GB for the 48 instances that are in memory at once";
   EXPECT_EQ(complaint(many + "times = 2147483647\n").substr(0, 30 + need.size()),
-            "s.toml:5:9: error: times has " + need + ",");
+            "s.toml:7:9: error: times has " + need + ",");
   EXPECT_EQ(complaint(many + "times = { log = [1, 2, 2147483647] }\n").substr(0, 31 + need.size()),
-            "s.toml:5:24: error: times has " + need + ",");
+            "s.toml:7:24: error: times has " + need + ",");
 }
 
 TEST_F(SweepFile, EventLogsAreRefusedWhereTheyDoNotFitMemory) {
   ModelDescription model = robertson();
-  const std::string text = "model = \"robertson\"\n[solver]\nevent_log = 2147483647\n[ensemble]\ninstances = 64\n";
+  const std::string text =
+      "model = \"robertson\"\n[solver]\nevent_log = 2147483647\nthreads = 2\n[ensemble]\ninstances = 64\n";
   EXPECT_EQ(complaint(text, model), "accepted") << "without events it takes nothing";
   model.events = {{"hit", "", 0, false, false}};
   // 8 numbers per event: time, kind, and three variables before and after.
   EXPECT_EQ(complaint(text, model).substr(0, 88),
-            "s.toml:3:13: error: event_log is 2147483647, which takes 8796.1 GB for the 64 instances ");
+            "s.toml:3:13: error: event_log is 2147483647, which takes 6597.1 GB for the 48 instances ");
 }
 
 TEST_F(SweepFile, WholeNumbersMayBeWrittenWithAnExponent) {
@@ -288,6 +289,44 @@ TEST_F(SweepFile, TimesMustRunWithTheTimeSpanAndStayInIt) {
   EXPECT_EQ(complaint(start + "times = \"end\"\n"), "accepted");
   EXPECT_EQ(complaint(start + "times = { log = [0.0, 1.0, 5] }\n"),
             "s.toml:4:9: error: the ends of log times are 0 and 1, but must be positive, finite and different");
+}
+
+TEST_F(SweepFile, TimeSpansWhoseEndsCannotMeetAreNotComparedOneByOne) {
+  const auto with = [](const std::string& span, const std::string& instances) {
+    return "model = \"robertson\"\nt_span = " + span + "\n[ensemble]\ninstances = " + instances + "\n";
+  };
+  const std::string uniform = "{ distribution = \"uniform\", min = 1.0, max = 2.0 }";
+  // One by one they would take a day.
+  const std::string many = "1000000000000";
+  EXPECT_EQ(complaint(with("[0.0, " + uniform + "]", many)), "accepted");
+  EXPECT_EQ(complaint(with("[" + uniform + ", -1e-3]", many)), "accepted");
+  const std::string normal = "{ distribution = \"normal\", mean = 10.0, sigma = 0.5 }";
+  EXPECT_EQ(complaint(with("[" + uniform + ", " + normal + "]", many)), "accepted");
+  const std::string choice = "{ distribution = \"choice\", values = [9.0, 3.0, 5.0] }";
+  EXPECT_EQ(complaint(with("[" + uniform + ", " + choice + "]", many)), "accepted");
+  EXPECT_EQ(complaint(with("[" + uniform + ", 2.0]", "200000")), "accepted") << "ends may be near each other";
+}
+
+TEST_F(SweepFile, TheFirstTimeSpanThatCrossesIsNamed) {
+  const std::string text =
+      "model = \"robertson\"\nt_span = [{ distribution = \"uniform\", min = 0.0, max = 1.00002 }, 1.0]\n"
+      "[ensemble]\ninstances = 300000\n[solver]\nthreads = 3\n";
+  // Among those, one in 50,000 begins after 1.
+  const Sweep sweep = parse(text);
+  EnsembleInputs inputs = EnsembleInputs::sampled(robertson(), sweep.sampling, {sweep.quantities.at(0).quantity});
+  inputs.set_t_span(0.0, 1.0);
+  std::int64_t first = 0;
+  while (first < 300000 && inputs.span(first)[0] < 1.0) ++first;
+  ASSERT_LT(first, 300000);
+  ASSERT_GT(first, 0);
+  const std::string message = complaint(text);
+  EXPECT_NE(message.find("s.toml:2:10: error: the time span of instance " + std::to_string(first) + " runs from "),
+            std::string::npos)
+      << message;
+  std::array<double, 6> parameters{};
+  std::array<double, 2> span{};
+  inputs.fill(first, parameters.data(), parameters.data() + 3, span.data());
+  EXPECT_EQ(span, inputs.span(first));
 }
 
 TEST_F(SweepFile, EqualStepsFollowEachInstancesSpanAndHitBothEnds) {

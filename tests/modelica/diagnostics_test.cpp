@@ -76,6 +76,7 @@ TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
 TEST(Diagnostics, ShapesThatDoNotFit) {
   expect_errors(model_text("Real x[3], y[2];", "x = y;\ny = {1, 2};"),
                 {"the sides differ: an array [3] and an array [2]"});
+  expect_errors(model_text("Real x;", "x = 1:0;"), {"the sides differ: a number and an array [0]"});
   expect_errors(model_text("Real x[2];", "x[3] = 1;\nx[1] = 2;"), {"subscript 3 is out of range: from 1 to 2"});
   expect_errors(model_text("Real x;", "x = {1, 2} + {1, 2, 3};"), {"the operands do not fit"});
 }

@@ -12,6 +12,7 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/engine/chunk_queue.hpp"
 #include "host/run/job.hpp"
 
 namespace manyfold {
@@ -139,6 +140,44 @@ void run_with_a_slow_instance(Order& order, int enough) {
   };
   EXPECT_EQ(run(job, order).by_status[0], 400);
   EXPECT_EQ(order.first.size(), 50U);
+}
+
+TEST(Chunks, TakeABoundedMemory) {
+  constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
+  for (const int workers : {1, 2, 8, 64, 256, 4096}) {
+    for (std::int64_t bytes = 8; bytes < 8 * gibibyte; bytes = bytes * 3 / 2) {
+      const ChunkSizes sizes = chunk_sizes(bytes, workers);
+      const auto open = static_cast<std::int64_t>(sizes.most_open);
+      const std::int64_t least = 8 * (2 * std::int64_t{workers} + 2) * bytes;
+      EXPECT_LE(sizes.largest * open * bytes, std::max(gibibyte, least)) << workers << " workers, " << bytes;
+      EXPECT_GE(sizes.largest, 8);
+      EXPECT_GE(open, 2 * workers + 2);
+      EXPECT_TRUE(sizes.largest <= 16 || sizes.largest * bytes <= std::int64_t{1} << 21) << bytes;
+    }
+  }
+}
+
+TEST(Chunks, AreEnoughForAllWorkersWhereInstancesAreLarge) {
+  // 2.4 MB each: chunks of 8 instances, of which a pack may have several in work.
+  Job job = robertson(100);
+  job.chunk_size = 0;
+  job.options.threads = 40;
+  job.saved = {0};
+  job.shape.times = 150001;
+  job.fill_times = [](double begin, double end, double* times) {
+    for (int i = 0; i <= 150000; ++i) times[i] = begin + (end - begin) * i / 150000.0;
+  };
+  job.options.max_steps = 3;  // for time: most instances fail
+  struct Count : ResultSink {
+    void write(const Chunk& chunk) override {
+      EXPECT_EQ(chunk.first, instances);
+      EXPECT_LE(chunk.count, 8);
+      instances += chunk.count;
+    }
+    std::int64_t instances = 0;
+  } count;
+  run(job, count);
+  EXPECT_EQ(count.instances, 100);
 }
 
 TEST(Sinks, ThatTakeChunksInAnyOrderDoNotWaitForASlowOne) {

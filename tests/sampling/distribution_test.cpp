@@ -61,6 +61,16 @@ TEST(Distribution, BetaFollowsTheClosedFormWhereItHasOne) {
   expect_near(Distribution::beta(2.0, 2.0).quantile(0.5), 0.5, 1e-12);
 }
 
+TEST(Distribution, BetaHasTails) {
+  // For small x the density is x^(alpha - 1) / B(alpha, beta): with B(1/2, 2) = 4/3 P(X <= x) is 3/2 sqrt(x).
+  for (const double u : {1e-9, 1e-12, 1e-14, 0x1p-53}) {
+    const double x = 4.0 / 9.0 * u * u;
+    expect_near(Distribution::beta(0.5, 2.0).quantile(u), x, 1e-9);
+  }
+  EXPECT_EQ(Distribution::beta(2.0, 0.5).quantile(1.0 - 1e-12), 1.0);
+  EXPECT_NEAR(Distribution::beta(2.0, 0.01).quantile(0x1p-70), std::sqrt(2.0 * 0x1p-70 / 0.01 / 1.01), 1e-13);
+}
+
 TEST(Distribution, GammaFollowsExponentialAndChiSquare) {
   // Shape 1 is exponential; shape 5, scale 2 is chi-square with 10 degrees, whose 95 % point is 18.307038 (tables).
   expect_near(Distribution::gamma(1.0, 4.0).quantile(0.5), 4.0 * std::log(2.0), 1e-12);
@@ -111,6 +121,23 @@ TEST(Distribution, ChoiceDividesTheUnitIntervalByWeight) {
   std::iota(numbers.begin(), numbers.end(), 0.0);
   const Distribution many = Distribution::choice(numbers);
   for (int k = 0; k < 1000; ++k) EXPECT_EQ(many.quantile((k + 0.5) / 1000.0), k);
+}
+
+TEST(Distribution, SamplesLieInTheirRange) {
+  for (const Distribution& distribution :
+       {Distribution::constant(3.0), Distribution::uniform(-1.0, 2.0), Distribution::loguniform(1e-3, 1e3),
+        Distribution::normal(10.0, 0.5), Distribution::lognormal(2.0, 0.3),
+        Distribution::truncated_normal(0.0, 1.0, -1.0, 3.0), Distribution::triangular(0.0, 1.0, 3.0),
+        Distribution::beta(0.5, 2.0, -1.0, 1.0), Distribution::gamma(2.0, 3.0),
+        Distribution::choice({5.0, -2.0, 3.0}, {0.1, 0.8, 0.1})}) {
+    const auto [low, high] = distribution.range();
+    for (const double u : {0x1p-90, 0x1p-53, 1e-6, 0.05, 0.3, 0.5, 0.7, 0.95, 1.0 - 1e-6, 1.0 - 0x1p-53}) {
+      EXPECT_LE(low, distribution.quantile(u));
+      EXPECT_GE(high, distribution.quantile(u));
+    }
+  }
+  EXPECT_GT(Distribution::normal(10.0, 0.5).range().first, 0.0) << "as narrow as samples are";
+  EXPECT_EQ(Distribution::choice({5.0, -2.0, 3.0}).range(), std::pair(-2.0, 5.0));
 }
 
 TEST(Distribution, GridLevelsReachTheEndsOfUniformRanges) {

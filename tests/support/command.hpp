@@ -1,10 +1,12 @@
 #pragma once
 // The command in a process of its own.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +21,7 @@ struct Outcome {
   int code = -1;
   std::string out;
   std::string err;
+  std::int64_t peak = 0;  ///< bytes of memory, at most
 };
 
 inline std::string slurp(const fs::path& path) {
@@ -51,9 +54,10 @@ class CommandTest : public testing::Test {
   }
   Outcome finish(pid_t child) const {
     int status = 0;
-    waitpid(child, &status, 0);
+    rusage used{};
+    wait4(child, &status, 0, &used);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(folder_ / "out.txt"),
-            slurp(folder_ / "err.txt")};
+            slurp(folder_ / "err.txt"), 1024 * std::int64_t{used.ru_maxrss}};
   }
   Outcome call(const std::string& arguments, const std::string& environment = "",
                const std::string& before = "true") const {

@@ -279,6 +279,10 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
   set_attributes(number, all);
 }
 
+FlatVariable& Flattener::element_of(const Instance& instance, int place) {
+  return model_.variables[static_cast<std::size_t>(instance.first) + static_cast<std::size_t>(place)];
+}
+
 void Flattener::set_attributes(int number, const std::vector<const Modifier*>& attributes) {
   const Instance instance = instances_[static_cast<std::size_t>(number)];
   const int count = count_of(instance.dims);
@@ -291,7 +295,7 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
         fail(attribute->place, fmt::format("expected a string, found {}", shape_text(text)));
       }
       for (int at = 0; at < count && name == "unit" && !text.computed; ++at) {
-        model_.variables[static_cast<std::size_t>(instance.first + at)].unit = text.text;
+        element_of(instance, at).unit = text.text;
       }
       continue;
     }
@@ -299,7 +303,7 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
       const Value value = evaluate(*attribute->value, {});
       for (int at = 0; at < count && !value.items.empty(); ++at) {
         const Node choice = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
-        model_.variables[static_cast<std::size_t>(instance.first + at)].select = state_select(numeric(choice));
+        element_of(instance, at).select = state_select(numeric(choice));
       }
       continue;
     }
@@ -315,7 +319,7 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
     guarded([&] {
       const Value value = evaluate(*attribute->value, {});
       for (int at = 0; at < count; ++at) {
-        FlatVariable& variable = model_.variables[static_cast<std::size_t>(instance.first + at)];
+        FlatVariable& variable = element_of(instance, at);
         if (value.is_text) continue;
         if (value.items.empty()) continue;
         if (value.items.size() != 1 && static_cast<int>(value.items.size()) != count) {
@@ -366,7 +370,7 @@ void Flattener::bind(int number) {
          fmt::format("'{}' is {}, but its value is {}", instance.name, shape_text(declared), shape_text(value)));
   }
   for (int k = 0; k < count; ++k) {
-    FlatVariable& variable = model_.variables[static_cast<std::size_t>(instance.first + k)];
+    FlatVariable& variable = element_of(instance, k);
     variable.binding = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
   }
 }

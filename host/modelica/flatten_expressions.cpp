@@ -19,6 +19,11 @@ std::size_t count_of(const std::vector<int>& dims) {
   return count;
 }
 
+/// Of an entry of a matrix in the order of rows.
+std::size_t place_of(int row, int columns, int column) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(column);
+}
+
 }  // namespace
 
 std::string shape_text(const Value& value) {
@@ -416,8 +421,7 @@ Value Flattener::product(const Value& a, const Value& b, Place place) {
       Node sum = graph_.number(0.0);
       for (int k = 0; k < inner; ++k) {
         spend(place);
-        sum = graph_.add(sum, graph_.multiply(a.items[static_cast<std::size_t>(i * inner + k)],
-                                              b.items[static_cast<std::size_t>(k * columns + j)]));
+        sum = graph_.add(sum, graph_.multiply(a.items[place_of(i, inner, k)], b.items[place_of(k, columns, j)]));
       }
       result.items.push_back(sum);
     }
@@ -500,7 +504,7 @@ Value Flattener::matrix(const Expression& expression, const Scope& scope) {
     for (int i = 0; i < blocks[0].dims[0]; ++i) {
       for (const Value& block : blocks) {
         for (int j = 0; j < block.dims[1]; ++j) {
-          result.items.push_back(block.items[static_cast<std::size_t>(i * block.dims[1] + j)]);
+          result.items.push_back(block.items[place_of(i, block.dims[1], j)]);
         }
       }
     }

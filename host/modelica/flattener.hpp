@@ -79,6 +79,7 @@ class Flattener {
                       const std::vector<int>& dims);
   bool resolve_type(const std::string& name, Type& type, std::vector<const Modifier*>& attributes,
                     std::vector<int>& dims, const Class*& record, Place place);
+  FlatVariable& element_of(const Instance& instance, int place);
   void set_attributes(int instance, const std::vector<const Modifier*>& attributes);
   void bind(int instance);
   std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);

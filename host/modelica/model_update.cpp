@@ -439,7 +439,7 @@ void ModelCode::update(Body& body, bool initial) {
     now.line(fmt::format("for (int k = 0; k < {}; ++k) unsettled = select(d[k] == old[k], unsettled, 1.0);",
                          discrete_count_));
   }
-  now.line("if (pass > 0 && !any(unsettled > 0.5)) break;");
+  now.line("if (pass > 0 && !in_some_lane(unsettled > 0.5)) break;");
   body.take(pass);
   body.take(now);
   body.line("}");

@@ -50,7 +50,8 @@
 //   events                       named changes: where a root function crosses zero, or at scheduled times
 //   root(t, y, dy, p, g)         g[i] of every event i that is not scheduled
 //   sides(p, side)               side[i] 1 or -1 where the discrete state says whether g[i] is positive or negative,
-//                                else 0: an instance that begins on the other side, or goes there, has the event at once
+//                                else 0: an instance that begins on the other side, or goes there, has the event at
+//                                once
 //   event_times(p, times)        times of the scheduled events, `scheduled` of them for each, in the order of `events`
 //   action(event, t, y, dy, p, d)  what event number `event` changes: differential variables y and the discrete state d
 //   actions(fires, t, y, dy, p, d, unsettled)  in its place, what all events of one time change together: fires[k] is 1
@@ -70,10 +71,15 @@
 constexpr double select(bool condition, double if_true, double if_false) {
   return condition ? if_true : if_false;
 }
-#if !defined(__CUDACC__)  // which has the others
-constexpr bool any(bool condition) {
+/// Does a condition hold in some lane of a pack? It may skip work, but must not change the arithmetic of another lane.
+constexpr bool in_some_lane(bool condition) {
   return condition;
 }
+template <class Mask>
+constexpr bool in_some_lane(const Mask& mask) {
+  return any(mask);
+}
+#if !defined(__CUDACC__)  // which has the others
 constexpr double min(double a, double b) {
   return b < a ? b : a;
 }

@@ -76,8 +76,8 @@ struct ModelFunctions : StartValues<Equations, spec> {
     }
   }
 
-  /// Carries out the actions of all events that `fires` tells together, in the lanes of `mask`. Returns those in which the
-  /// discrete state finds no rest.
+  /// Carries out the actions of all events that `fires` tells together, in the lanes of `mask`. Returns those in which
+  /// the discrete state finds no rest.
   template <class Real>
   static MANYFOLD_INLINE MaskOf<Real> act_together(const Real (&fires)[events_size], const MaskOf<Real>& mask,
                                                    const Real& t, Real (&y)[n], const Real (&dy)[n],

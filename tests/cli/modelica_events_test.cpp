@@ -160,7 +160,7 @@ TEST_F(ModelicaEvents, WholePartsOfWhatVaries) {
 TEST_F(ModelicaEvents, SourcesWithCountersAndTicks) {
   solve("",
         "Integer 'count';\nReal 'T_start';\nReal 'y';\ndiscrete Real 'pulseStart';\nBoolean 'q';\nBoolean 'tick';\n"
-        "Integer 'n'(start = 0, fixed = true);\n" +
+        "Integer 'n'(start = 0, fixed = true);\nInteger 'both'(start = 0, fixed = true);\n" +
             zero_at_start("i") + zero_at_start("z"),
         "initial equation\n'pulseStart' = 0.0;\nequation\n"
         "when time >= (pre('count') + 1) * 0.5 + 0.1 then\n'count' = pre('count') + 1;\n'T_start' = time;\nend when;\n"
@@ -168,13 +168,25 @@ TEST_F(ModelicaEvents, SourcesWithCountersAndTicks) {
         "when sample(0.0, 0.3) then\n'pulseStart' = time;\nend when;\n"
         "'q' = time >= 'pulseStart' and time < 'pulseStart' + 0.12;\n'tick' = sample(0.05, 0.4);\n"
         "when 'tick' then\n'n' = pre('n') + 1;\nend when;\n" +
+            "when {'tick', sample(0.45, 0.8)} then\n'both' = pre('both') + 1;\nend when;\n" +
             integral("i", "'y' + (if 'q' then 1.0 else 0.0)") + integral("z", "'n'") +
             "initial algorithm\n'count' := integer((time - 0.1) / 0.5);\n'T_start' := 0.1 + 'count' * 0.5;\n"
             "annotation(experiment(StopTime = 3));\n",
         [](const json& values) {
           expect(values, "i", 6 * 0.6 + 10 * 0.12);
           expect(values, "z", 12.4);
+          // The second clock ticks when the first one does: once for both.
+          expect(values, "both", 8.0);
         });
+}
+
+TEST_F(ModelicaEvents, ADiscreteStateWithoutRestIsNoSuccess) {
+  std::ofstream(folder_ / "restless.mo") << "model restless\nReal x(start = 0.0, fixed = true);\n"
+                                            "Boolean b(start = false, fixed = true);\nequation\nder(x) = 1;\n"
+                                            "b = x > 0.5 and not pre(b);\nend restless;\n";
+  const auto outcome = call("solve restless.mo --method radau5");
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("event_storm at t = 0.5"), std::string::npos) << outcome.err;
 }
 
 // x > 0 becomes true at once where x leaves zero upwards, also with no speed at first.

@@ -21,7 +21,7 @@ class ThreadTeam {
     int word = 0;
   };
 
-  ThreadTeam() = default;
+  ThreadTeam() = default;  // trivial, as what a method keeps between attempts has to be
   ThreadTeam(Meeting& meeting, int rank) : meeting_(&meeting), rank_(rank) {}
 
   int rank() const { return rank_; }
@@ -48,8 +48,8 @@ class ThreadTeam {
   }
 
  private:
-  Meeting* meeting_ = nullptr;
-  int rank_ = 0;
+  Meeting* meeting_;
+  int rank_;
 };
 
 /// body(team), run by the threads of `teams` teams at once.

@@ -115,6 +115,8 @@ class ModelCode {
   void reinitialise(Body& pass);
   void whole_parts_now(Body& pass, bool initial);
   Node whole_part_at_event(Body& pass, int k);
+  Body begin_pass(Body& body);
+  void end_pass(Body& pass);
   void count_steps(Body& body);
   bool has_discrete(Node root);
   void look_at_arguments(Body& pass);

@@ -370,19 +370,9 @@ void ModelCode::reinitialise(Body& pass) {
   for (const std::string& change : changes) pass.line(change);
 }
 
-void ModelCode::update(Body& body, bool initial) {
+/// The loop of passes, and what a pass begins with.
+Body ModelCode::begin_pass(Body& body) {
   const std::size_t conditions = model_.flat.conditions.size();
-  if (conditions > 0) body.line(fmt::format("Number was[{}];", conditions));
-  body.line("const Number never = 0.0;");
-  if (!initial) {
-    body.line(fmt::format("Number fires[{}];", events_.size()));
-    body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = occurring[k];", events_.size()));
-    conditions_before(body);
-    count_steps(body);
-  } else {
-    for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
-    body.line("Number unsettled = 0.0;");
-  }
   const int together = std::clamp(1 + discrete_count_ + static_cast<int>(conditions), 2, most_passes);
   const int single = switch_count() > 1 ? std::min(single_passes * switch_count(), most_single_passes) : 0;
   const int passes = std::max(together + single, least_passes);
@@ -398,6 +388,33 @@ void ModelCode::update(Body& body, bool initial) {
     pass.line(fmt::format("for (int k = 0; k < {}; ++k) old[k] = d[k];", discrete_count_));
   }
   if (conditions > 0) pass.line("Number changed = 0.0;");
+  return pass;
+}
+
+/// What has changed in the pass; nothing: it was the last one.
+void ModelCode::end_pass(Body& pass) {
+  pass.line(fmt::format("unsettled = {};", model_.flat.conditions.empty() ? "0.0" : "changed"));
+  if (discrete_count_ > 0) {
+    pass.line(fmt::format("for (int k = 0; k < {}; ++k) unsettled = select(d[k] == old[k], unsettled, 1.0);",
+                          discrete_count_));
+  }
+  pass.line("if (pass > 0 && !in_some_lane(unsettled > 0.5)) break;");
+}
+
+void ModelCode::update(Body& body, bool initial) {
+  const std::size_t conditions = model_.flat.conditions.size();
+  if (conditions > 0) body.line(fmt::format("Number was[{}];", conditions));
+  body.line("const Number never = 0.0;");
+  if (!initial) {
+    body.line(fmt::format("Number fires[{}];", events_.size()));
+    body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = occurring[k];", events_.size()));
+    conditions_before(body);
+    count_steps(body);
+  } else {
+    for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
+    body.line("Number unsettled = 0.0;");
+  }
+  Body pass = begin_pass(body);
   if (initial) {
     pass.bind(graph_.event(Op::initial), "first > 0.5");
   } else {
@@ -434,12 +451,7 @@ void ModelCode::update(Body& body, bool initial) {
           fmt::format("for (int k = 0; k < {}; ++k) fires[k] = select(changed > 0.5, 0.0, fires[k]);", events_.size()));
     }
   }
-  now.line(fmt::format("unsettled = {};", conditions > 0 ? "changed" : "0.0"));
-  if (discrete_count_ > 0) {
-    now.line(fmt::format("for (int k = 0; k < {}; ++k) unsettled = select(d[k] == old[k], unsettled, 1.0);",
-                         discrete_count_));
-  }
-  now.line("if (pass > 0 && !in_some_lane(unsettled > 0.5)) break;");
+  end_pass(now);
   body.take(pass);
   body.take(now);
   body.line("}");

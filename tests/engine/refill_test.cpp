@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
-
 #include <string_view>
+#include <vector>
 
 #include "host/compiler/catalog.hpp"
 #include "tests/support/ensembles.hpp"

@@ -165,7 +165,8 @@ int describe(const std::string& name, bool json) {
                              number.description);
   }
   if (model.constraints > 0) {
-    std::cout << fmt::format("\n{} constraints and invariants that projection keeps\n", model.constraints);
+    std::cout << fmt::format("\n{} constraints and invariants that {} keeps\n", model.constraints,
+                             model.always_projected ? "every step" : "projection");
   }
   if (!model.structural.name.empty()) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,

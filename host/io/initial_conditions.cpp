@@ -13,13 +13,14 @@ namespace manyfold {
 
 namespace {
 
-/// Of a model with variables of index 2 or 3: the values that stay. The others are guesses.
-std::vector<int> given_of_higher_index(const ModelDescription& model, const std::vector<std::string>& names) {
+/// Of a model with constraints: the values that stay. The others are guesses.
+std::vector<int> given_beside_constraints(const ModelDescription& model, const std::vector<std::string>& names) {
   std::vector<std::string> known;
   std::vector<int> given;
+  const Given guess = model.always_projected ? Given::projected : Given::nothing;
   for (const VariableDescription& variable : model.variables) {
     if (!variable.algebraic) known.push_back(variable.name);
-    given.push_back(static_cast<int>(variable.algebraic ? Given::by_kind : Given::nothing));
+    given.push_back(static_cast<int>(variable.algebraic ? Given::by_kind : guess));
   }
   for (const std::string& name : names) {
     bool found = false;
@@ -34,7 +35,7 @@ std::vector<int> given_of_higher_index(const ModelDescription& model, const std:
     if (!found) {
       throw UsageError(
           fmt::format("initial_conditions: \"{}\" is no variable whose derivative stands in the equations of model "
-                      "\"{}\", which has variables of index 2 or 3: what is given of it are values of such variables{}",
+                      "\"{}\", which has constraints: what is given of it are values of such variables{}",
                       name, model.name, did_you_mean(name, known)));
     }
   }
@@ -63,10 +64,11 @@ std::vector<int> given_at_start(const ModelDescription& model, const std::vector
     }
     return given;
   }
+  if (model.always_projected) return given_beside_constraints(model, names);
   std::vector<std::string> differential;
   std::vector<std::string> known = {"steady_state", "projected"};
   for (const VariableDescription& variable : model.variables) {
-    if (variable.index > 1) return given_of_higher_index(model, names);
+    if (variable.index > 1) return given_beside_constraints(model, names);
     known.push_back(variable.name);
     if (variable.algebraic) continue;
     differential.push_back(variable.name);

@@ -246,7 +246,8 @@ class ResultFile::Writer {
     target_.put_text(NC_GLOBAL, "precision", options.precision);
     target_.put_text(NC_GLOBAL, "error_test", options.error_test);
     target_.put_text(NC_GLOBAL, "inline", options.inline_integration);
-    target_.put_text(NC_GLOBAL, "projection", options.projection ? "true" : "false");
+    const bool projects = options.projection || target_.settings().model.always_projected;
+    target_.put_text(NC_GLOBAL, "projection", projects ? "true" : "false");
   }
 
   void define_outcomes(const std::vector<int>& per_instance) {

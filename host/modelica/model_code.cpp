@@ -146,6 +146,7 @@ void ModelCode::hoist() {
   for (const Step& step : steps_) hoist_below(step.value);
   for (const Step& step : stage_steps_) hoist_below(step.value);
   for (const int i : model_.residuals) hoist_below(model_.equations[at(i)].residual);
+  for (const Equation& invariant : model_.invariants) hoist_below(invariant.residual);
   for (const Relation& relation : model_.relations) {
     hoist_below(relation.left);
     hoist_below(relation.right);
@@ -221,7 +222,10 @@ std::vector<const Step*> ModelCode::needed(const Graph& graph, const std::vector
 
 std::string ModelCode::comment_of(const Step& step, const std::vector<Equation>& equations) const {
   if (step.equation < 0) return "";
-  const Equation& equation = equations[at(step.equation)];
+  return text_of(equations[at(step.equation)]);
+}
+
+std::string ModelCode::text_of(const Equation& equation) {
   std::string text = equation.text;
   for (int k = 0; k < equation.differentiated; ++k) text = "d/dt (" + text + ")";
   return text;
@@ -262,6 +266,22 @@ std::string ModelCode::rhs() {
     body.line(fmt::format("f[{}] = {};", i, body.number(outputs[i])));
   }
   return function("rhs(const auto& t, const auto& y, const auto& p, auto& f)", body.text());
+}
+
+std::string ModelCode::invariants() {
+  if (model_.invariants.empty()) return "";
+  names_ = Names();
+  std::vector<Node> outputs;
+  for (const Equation& invariant : model_.invariants) outputs.push_back(invariant.residual);
+  Body body(graph_, names_, 4);
+  program(body, outputs, "p");
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    body.comment(text_of(model_.invariants[i]));
+    body.line(fmt::format("g[{}] = {};", i, body.number(outputs[i])));
+  }
+  return fmt::format("\n  static constexpr int invariants = {};\n  static constexpr bool projection = true;\n{}",
+                     outputs.size(),
+                     function("invariant(const auto& t, const auto& y, const auto& p, auto& g)", body.text()));
 }
 
 std::vector<Node> ModelCode::observed_quantities() {
@@ -327,9 +347,8 @@ std::string ModelCode::variables() {
     if (graph_.is_number(start) && graph_.value(start) != 0.0) text += ", .initial = " + literal(graph_.value(start));
     const bool algebraic = i >= model_.states.size();
     if (algebraic) text += ", .algebraic = true";
-    const int index = algebraic ? model_.index_of_torn[i - model_.states.size()] : model_.index_of_state[i];
-    if (index > 1) text += fmt::format(", .index = {}", index);
-    if (model_.start_is_found && !algebraic && !fixed.contains(y_[i])) text += ", .given = manyfold::Given::nothing";
+    const bool stays = fixed.contains(y_[i]) && model_.flat.variables[at(data.index)].fixed && data.order == 0;
+    if (!model_.invariants.empty() && !algebraic && !stays) text += ", .given = manyfold::Given::projected";
     text += "},\n";
   }
   // The integrator needs something to integrate.
@@ -421,9 +440,8 @@ std::string ModelCode::initial() {
     for (const int i : block.residuals) want(model_.initial_equations[at(i)].residual);
     for (const Node quantity : block.torn) want(start_of(quantity));
   }
-  std::vector<Node> leaves = all;
   for (const Node state : model_.fixed) want(start_of(state));
-  if (model_.start_is_found) {
+  if (!model_.invariants.empty()) {
     for (const Node quantity : y_) want(start_of(quantity));
   }
   std::vector<Node> of_parameters;
@@ -447,7 +465,11 @@ std::string ModelCode::initial() {
   std::reverse(sequence.begin(), sequence.end());
   for (const Block* block : sequence) initial_block(body, *block);
   for (std::size_t i = 0; i < y_.size(); ++i) {
-    body.line(fmt::format("y[{}] = {};", i, body.number(body.knows(y_[i]) ? y_[i] : start_of(y_[i]))));
+    const std::string start = body.number(start_of(y_[i]));
+    std::string value = body.knows(y_[i]) ? body.number(y_[i]) : start;
+    // Where a division by zero gives nothing, projection moves the start value.
+    if (!model_.invariants.empty() && value != start) value = fmt::format("manyfold::finite_or({}, {})", value, start);
+    body.line(fmt::format("y[{}] = {};", i, value));
   }
   return function("initial(const auto& p, auto& y)", body.text());
 }
@@ -475,7 +497,7 @@ std::string ModelCode::text() {
   result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
                         literal(experiment("StopTime", begin + 1.0)));
   result += variables() + parameters() + events() + discrete_numbers() + derive() + initial() + initial_discrete() +
-            rhs() + stage() + root() + sides() + event_times() + action() + observables();
+            rhs() + invariants() + stage() + root() + sides() + event_times() + action() + observables();
   result += fmt::format("}};\nMANYFOLD_MODEL({});\n", type);
   return result;
 }

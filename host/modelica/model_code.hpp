@@ -48,6 +48,7 @@ class ModelCode {
   std::string derive();
   std::string initial();
   std::string rhs();
+  std::string invariants();
   std::string observables();
   void initial_block(Body& body, const Block& block);
   Node start_of(Node quantity);
@@ -82,6 +83,7 @@ class ModelCode {
   void assign(Body& body, const std::vector<const Step*>& sequence, const std::vector<Equation>& equations);
   void program(Body& body, const std::vector<Node>& outputs, const std::string& discrete);
   std::string comment_of(const Step& step, const std::vector<Equation>& equations) const;
+  static std::string text_of(const Equation& equation);
   const std::vector<Step>& steps() const { return steps_; }
 
   // model_events.cpp

@@ -15,9 +15,6 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The integrator's methods go up to index 3.
-constexpr int most_differentiations = 2;
-
 }  // namespace
 
 Node Reducer::total_derivative(Node root) {
@@ -34,7 +31,26 @@ Node Reducer::total_derivative(Node root) {
   return result == no_node ? graph_.number(0.0) : result;
 }
 
-void Reducer::find_states() {
+/// Lowers the index to 1, and orders what is left.
+void Reducer::reduce_index() {
+  const std::vector<Equation> written = model_.equations;
+  const std::vector<std::string> notes = model_.notes;
+  find_states(true);
+  order();
+  if (diagnostics_.failed() || !invariants_need_torn()) return;
+  // Projection moves states alone: where it would have to move what is torn too, all stay states.
+  model_.equations = written;
+  model_.notes = notes;
+  model_.states.clear();
+  model_.invariants.clear();
+  model_.blocks.clear();
+  model_.torn.clear();
+  model_.residuals.clear();
+  find_states(false);
+  order();
+}
+
+void Reducer::find_states(bool with_dummies) {
   unknowns_.clear();
   for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
     if (is_unknown(static_cast<int>(i))) unknowns_.push_back(static_cast<int>(i));
@@ -50,34 +66,9 @@ void Reducer::find_states() {
     return;
   }
   std::set<Node> dummies;
-  const bool reduced = choose_dummies(offsets, signature, dummies);
-  const int highest =
-      offsets.equation.empty() ? 0 : *std::max_element(offsets.equation.begin(), offsets.equation.end());
-  if (!reduced && highest > most_differentiations) {
-    diagnostics_.error(0, fmt::format("the index of the model is {}, and no choice of states is good everywhere: "
-                                      "supported up to {}; lower it with other coordinates",
-                                      highest + 1, most_differentiations + 1));
-    return;
-  }
-  // The equations with all their derivatives: of the initial system in any case.
-  std::vector<Equation> all;
-  for (std::size_t i = 0; i < model_.equations.size(); ++i) {
-    Equation equation = model_.equations[i];
-    all.push_back(equation);
-    for (int k = 1; k <= offsets.equation[i]; ++k) {
-      equation.residual = total_derivative(equation.residual);
-      equation.left = equation.right = no_node;
-      equation.differentiated = k;
-      all.push_back(equation);
-    }
-  }
-  model_.initial_equations = all;
-  if (!reduced) {
-    model_.index_kept = true;
-    keep_index(offsets, signature);
-    return;
-  }
-  model_.equations = std::move(all);
+  std::vector<int> solved(model_.equations.size(), 0);
+  if (with_dummies) choose_dummies(offsets, signature, dummies, solved);
+  differentiate_equations(offsets, solved);
   model_.dummies = static_cast<int>(dummies.size());
   for (std::size_t j = 0; j < unknowns_.size(); ++j) {
     for (int k = 1; k <= offsets.unknown[j]; ++k) {
@@ -86,16 +77,60 @@ void Reducer::find_states() {
       }
     }
   }
-  model_.index_of_state.assign(model_.states.size(), 1);
   for (const Node dummy : dummies) {
     model_.notes.push_back(fmt::format("{} is no state: its derivative follows from the others",
                                        quantity_name(graph_.variable(graph_[dummy].index, graph_[dummy].order - 1))));
   }
+  if (!model_.invariants.empty()) {
+    model_.notes.push_back(
+        fmt::format("no choice of states is good everywhere: every step is projected on {} constraint{}, "
+                    "those on positions and their derivatives, say",
+                    model_.invariants.size(), model_.invariants.size() == 1 ? "" : "s"));
+  }
 }
 
-/// False if a choice may become singular somewhere.
-bool Reducer::choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies) {
-  if (std::all_of(offsets.equation.begin(), offsets.equation.end(), [](int c) { return c == 0; })) return true;
+/// The equations with their derivatives. Of those below the highest, `solved`[i] give dummy derivatives; the others
+/// hold along every solution that they hold for at one time, for the highest one is their derivative.
+void Reducer::differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved) {
+  std::vector<Equation> all;
+  std::vector<Equation> integrated;
+  for (std::size_t i = 0; i < model_.equations.size(); ++i) {
+    Equation equation = model_.equations[i];
+    for (int k = 0; k <= offsets.equation[i]; ++k) {
+      if (k > 0) {
+        equation.residual = total_derivative(equation.residual);
+        equation.left = equation.right = no_node;
+        equation.differentiated = k;
+      }
+      all.push_back(equation);
+      const bool holds_by_itself = k < offsets.equation[i] - solved[i];
+      (holds_by_itself ? model_.invariants : integrated).push_back(equation);
+    }
+  }
+  model_.initial_equations = std::move(all);
+  model_.equations = std::move(integrated);
+}
+
+bool Reducer::invariants_need_torn() {
+  std::set<Node> needed;
+  const auto need = [&](Node root) {
+    const std::vector<Node> quantities = quantities_in(root);
+    needed.insert(quantities.begin(), quantities.end());
+  };
+  for (const Equation& invariant : model_.invariants) need(invariant.residual);
+  for (std::size_t b = model_.blocks.size(); b-- > 0;) {
+    const std::vector<Step>& steps = model_.blocks[b].steps;
+    for (std::size_t k = steps.size(); k-- > 0;) {
+      if (needed.contains(steps[k].quantity)) need(steps[k].value);
+    }
+  }
+  return std::any_of(model_.torn.begin(), model_.torn.end(), [&](Node torn) { return needed.contains(torn); });
+}
+
+/// `solved`: how many derivatives of every equation, from the second highest down, give a dummy derivative.
+void Reducer::choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies,
+                             std::vector<int>& solved) {
+  if (std::all_of(offsets.equation.begin(), offsets.equation.end(), [](int c) { return c == 0; })) return;
   Incidence active(signature.size());
   for (std::size_t i = 0; i < signature.size(); ++i) {
     for (const SignatureEntry& entry : signature[i]) {
@@ -103,34 +138,36 @@ bool Reducer::choose_dummies(const SystemOffsets& offsets, const Signature& sign
     }
   }
   for (const std::vector<int>& block : blocks(active, offsets.matching)) {
-    if (!choose_of_block(block, offsets, dummies)) return false;
+    choose_of_block(block, offsets, dummies, solved);
   }
-  return true;
 }
 
-bool Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies) {
+void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,
+                              std::vector<int>& solved) {
   std::vector<int> columns;
   for (const int i : block) columns.push_back(offsets.matching.unknown_of[at(i)]);
   for (int level = 1;; ++level) {
     std::vector<int> rows;
     for (const int i : block) {
-      if (offsets.equation[at(i)] >= level) rows.push_back(i);
+      if (offsets.equation[at(i)] >= level && solved[at(i)] == level - 1) rows.push_back(i);
     }
-    if (rows.empty()) return true;
+    if (rows.empty()) return;
     std::erase_if(columns, [&](int j) { return offsets.unknown[at(j)] < level; });
-    std::vector<int> chosen;
-    if (!independent_columns(rows, columns, offsets, level, chosen)) return false;
-    for (const int j : chosen) {
+    RegularPart part = regular_part(rows, columns, offsets, level);
+    // Without the other rows more columns are constant, and the least welcome states among them.
+    if (part.rows.size() < rows.size()) part = regular_part(part.rows, columns, offsets, level);
+    for (const int i : part.rows) solved[at(i)] = level;
+    for (const int j : part.columns) {
       dummies.insert(graph_.variable(unknowns_[at(j)], offsets.unknown[at(j)] - level + 1));
     }
-    columns = chosen;
+    columns = part.columns;
   }
 }
 
-/// As many columns as rows whose matrix of dF_i/dx_j is regular whatever the solution does: its entries are constant.
-/// The least welcome states first.
-bool Reducer::independent_columns(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
-                                  int level, std::vector<int>& chosen) {
+/// As many columns as there can be, and rows for them, whose matrix of dF_i/dx_j is regular whatever the solution does:
+/// its entries are constant. The least welcome states first.
+Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::vector<int> columns,
+                                           const SystemOffsets& offsets, int level) {
   const auto welcome = [&](int j) {
     const FlatVariable& one = variable(unknowns_[at(j)]);
     // Rather a variable than the derivative of one.
@@ -138,10 +175,11 @@ bool Reducer::independent_columns(const std::vector<int>& rows, std::vector<int>
            (one.start != no_node ? 1 : 0);
   };
   std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) { return welcome(a) < welcome(b); });
+  RegularPart result;
   std::vector<std::vector<double>> basis;  // reduced columns, each with its pivot row
   std::vector<std::size_t> pivots;
   for (const int j : columns) {
-    if (chosen.size() == rows.size()) break;
+    if (result.columns.size() == rows.size()) break;
     std::vector<double> column(rows.size());
     bool constant = true;
     for (std::size_t r = 0; r < rows.size() && constant; ++r) {
@@ -163,30 +201,10 @@ bool Reducer::independent_columns(const std::vector<int>& rows, std::vector<int>
     if (!(std::abs(*largest) > 1e-10 * size)) continue;
     pivots.push_back(static_cast<std::size_t>(largest - column.begin()));
     basis.push_back(column);
-    chosen.push_back(j);
+    result.rows.push_back(rows[pivots.back()]);
+    result.columns.push_back(j);
   }
-  return chosen.size() == rows.size();
-}
-
-/// The equations stay as they are. What no equation gives without differentiation is an unknown of the integrator.
-void Reducer::keep_index(const SystemOffsets& offsets, const Signature& signature) {
-  std::vector<int> order(unknowns_.size(), 0);
-  for (const auto& row : signature) {
-    for (const SignatureEntry& entry : row) order[at(entry.unknown)] = std::max(order[at(entry.unknown)], entry.order);
-  }
-  for (std::size_t j = 0; j < unknowns_.size(); ++j) {
-    for (int k = 0; k < order[j]; ++k) model_.states.push_back(graph_.variable(unknowns_[j], k));
-  }
-  const int highest = *std::max_element(offsets.equation.begin(), offsets.equation.end());
-  for (const Node state : model_.states) {
-    const auto j = static_cast<std::size_t>(std::find(unknowns_.begin(), unknowns_.end(), graph_[state].index) -
-                                            unknowns_.begin());
-    model_.index_of_state.push_back(std::max(1, highest - offsets.unknown[j] + graph_[state].order + 1));
-  }
-  model_.notes.push_back(
-      fmt::format("index {}: no choice of states is good everywhere, so that all stay, and the integrator keeps the "
-                  "constraints",
-                  highest + 1));
+  return result;
 }
 
 }  // namespace manyfold::modelica

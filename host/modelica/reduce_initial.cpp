@@ -77,7 +77,7 @@ void Reducer::gather_initial_equations() {
     start.text = fmt::format("start of {}", one.name);
     model_.initial_equations.push_back(start);
   }
-  model_.start_is_found = model_.index_kept && model_.initial_equations.size() == of_the_model;
+  model_.start_is_found = !model_.invariants.empty() && model_.initial_equations.size() == of_the_model;
 }
 
 void Reducer::order_start() {
@@ -135,18 +135,23 @@ void Reducer::order_start() {
       if (!variable(graph_[unknowns[k]].index).fixed) assumed.push_back(quantity_name(unknowns[k]));
     }
   }
-  if (!assumed.empty())
-    model_.notes.push_back(fmt::format("start values taken as fixed: {}", fmt::join(assumed, ", ")));
+  model_.start_is_found = model_.start_is_found && !assumed.empty();
+  if (!assumed.empty()) {
+    const char* what = model_.start_is_found ? "the start is the consistent one nearest to the start values of"
+                                             : "start values taken as fixed";
+    model_.notes.push_back(fmt::format("{}: {}", what, fmt::join(assumed, ", ")));
+  }
   std::vector<Node> torn;
   std::vector<int> residuals;
   preference.resize(determined.size());
   std::iota(preference.begin(), preference.end(), 0);
+  of_start_ = true;
   order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
+  of_start_ = false;
   // Parameters that the initial system determines are constants of the solution.
   for (std::size_t k = 0; k < before_states; ++k) {
     if (!variable(graph_[unknowns[k]].index).is_parameter()) continue;
     model_.states.push_back(unknowns[k]);
-    model_.index_of_state.push_back(1);
   }
 }
 

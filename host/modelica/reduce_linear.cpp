@@ -20,7 +20,8 @@ constexpr std::size_t largest_switched_form = 8;
 
 }  // namespace
 
-/// A block that is linear in its torn unknowns, with a matrix of parameters and switches, is solved in closed form.
+/// A block that is linear in its torn unknowns, with a matrix of parameters and switches, or one of states without
+/// switches, is solved in closed form.
 bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block) {
   const std::size_t n = block.torn.size();
   if (n == 0 || n > largest_switched_form) return false;
@@ -43,13 +44,15 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   }
   std::vector<std::vector<Node>> matrix(n, std::vector<Node>(n + 1));
   bool is_switched = false;
+  bool follows_states = false;
   for (std::size_t i = 0; i < n; ++i) {
     const Node residual = substituted(equations[at(block.residuals[i])].residual);
     for (std::size_t j = 0; j < n; ++j) {
       matrix[i][j] = graph_.partial(residual, block.torn[j]);
       const std::vector<double> cases = in_all_cases(matrix[i][j]);
-      if (cases.empty()) return false;
+      if (cases.empty() && !is_smooth_in_states(matrix[i][j], block)) return false;
       is_switched = is_switched || cases.size() > 1;
+      follows_states = follows_states || cases.empty();
     }
     std::unordered_map<Node, Node> at_zero;
     const Node zero = graph_.number(0.0);
@@ -62,7 +65,8 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
     matrix[i][n] = graph_.negate(rest);
   }
   if (!is_switched && n > largest_closed_form) return false;
-  if (!eliminate(matrix)) {
+  if (is_switched && follows_states) return false;
+  if (!eliminate(matrix, follows_states)) {
     if (!is_switched && !of_stage_) report_singular_loop(equations, block);
     return false;
   }
@@ -92,10 +96,25 @@ void Reducer::report_singular_loop(const std::vector<Equation>& equations, const
   diagnostics_.error(equations[at(block.equations[0])].place, text);
 }
 
+/// Does it depend on states and time, but on no switch and no unknown of the block? The matrix of forces of constraints
+/// does. Where it becomes singular, the model has no solution, and the instance finds that out. At the start and in a
+/// stage it is not used: there Newton's method finds its way from a guess that makes it singular.
+bool Reducer::is_smooth_in_states(Node root, const Block& block) {
+  if (of_stage_ || of_start_) return false;
+  const std::vector<Node> nodes = graph_.below(root);
+  return std::none_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const NodeData& data = graph_[node];
+    const bool inside = std::find(block.quantities.begin(), block.quantities.end(), node) != block.quantities.end();
+    const bool switched = data.op == Op::mode || data.op == Op::pre || data.op == Op::choice ||
+                          (data.op == Op::variable && variable(data.index).type != Type::real);
+    return inside || switched;
+  });
+}
+
 /// Gauss with the largest pivot of each column, which is chosen where the instance is: the entries depend on its
 /// parameters and switches. False if some combination of the switches makes the matrix singular with default
-/// parameters.
-bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix) {
+/// parameters, which cannot be told of one that follows the states.
+bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix, bool follows_states) {
   const std::size_t n = matrix.size();
   Node determinant = graph_.number(1.0);
   for (std::size_t k = 0; k < n; ++k) {
@@ -110,7 +129,7 @@ bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix) {
       }
     }
   }
-  return never_zero(determinant, std::numeric_limits<double>::infinity());
+  return follows_states || never_zero(determinant, std::numeric_limits<double>::infinity());
 }
 
 /// Moves the largest entry of column k, of the rows from k, to row k. The sign that this gives the determinant.

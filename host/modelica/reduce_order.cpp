@@ -82,19 +82,7 @@ void Reducer::order() {
   }
   std::vector<int> preference(unknowns.size());
   std::iota(preference.begin(), preference.end(), 0);
-  order_blocks(model_.equations, unknowns, preference, model_.index_kept, model_.blocks, model_.torn, model_.residuals);
-  if (!model_.index_kept) {
-    model_.index_of_torn.assign(model_.torn.size(), 1);
-    return;
-  }
-  const int highest = model_.structural_index - 1;
-  for (const Node quantity : model_.torn) {
-    int most = 0;
-    for (std::size_t j = 0; j < model_.offset_names.size(); ++j) {
-      if (model_.offset_names[j] == variable(graph_[quantity].index).name) most = model_.offsets_d[j];
-    }
-    model_.index_of_torn.push_back(std::max(1, highest - most + graph_[quantity].order + 1));
-  }
+  order_blocks(model_.equations, unknowns, preference, false, model_.blocks, model_.torn, model_.residuals);
 }
 
 void Reducer::order_blocks(const std::vector<Equation>& equations, const std::vector<Node>& unknowns,

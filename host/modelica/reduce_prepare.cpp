@@ -53,8 +53,7 @@ ReducedModel Reducer::reduce() {
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
   remove_aliases();
-  find_states();
-  if (!diagnostics_.failed()) order();
+  reduce_index();
   if (!diagnostics_.failed()) model_.loops_are_switched = has_switched_loops();
   if (!diagnostics_.failed()) order_start();
   if (!diagnostics_.failed()) order_stage();

@@ -43,7 +43,7 @@ void Reducer::gather_stage_equations() {
 
 /// Where that is not possible, or solves for no fewer unknowns, the stage is solved for all of y.
 void Reducer::order_stage() {
-  if (model_.index_kept || model_.states.empty()) return;
+  if (model_.states.empty()) return;
   gather_stage_equations();
   std::vector<Node> unknowns;
   std::set<Node> seen;

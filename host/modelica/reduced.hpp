@@ -61,19 +61,18 @@ struct ReducedModel {
 
   // The continuous system, after aliases and index reduction.
   std::vector<Equation> equations;
-  std::vector<int> discrete;  ///< variables that change at events alone
-  std::vector<Node> states;   ///< quantities, each a variable or its derivative
-  std::vector<int> index_of_state;
-  std::vector<Block> blocks;  ///< in the order in which they are solved
-  std::vector<Node> torn;     ///< of all blocks, and unknowns that no equation gives without differentiation
-  std::vector<int> index_of_torn;
-  std::vector<int> residuals;  ///< equations, as many as torn
+  std::vector<int> discrete;         ///< variables that change at events alone
+  std::vector<Node> states;          ///< quantities, each a variable or its derivative
+  std::vector<Block> blocks;         ///< in the order in which they are solved
+  std::vector<Node> torn;            ///< of all blocks
+  std::vector<int> residuals;        ///< equations, as many as torn
+  std::vector<Equation> invariants;  ///< of states: they hold along a solution whose start they hold for
 
   // The initial system.
   std::vector<Equation> initial_equations;  ///< the reduced model's, then those of the start
   std::vector<Block> initial_blocks;
   std::vector<Node> fixed;      ///< states that have their start values
-  bool start_is_found = false;  ///< the others by the integrator, near their start values: constraints alone say them
+  bool start_is_found = false;  ///< the others by the integrator, near their start values: invariants alone say them
 
   /// An implicit stage, Y' = (Y - base) / (gamma h), with this formula among the equations.
   struct Stage {
@@ -94,7 +93,6 @@ struct ReducedModel {
   std::vector<int> offsets_d;
   std::vector<std::string> offset_names;
   int dummies = 0;
-  bool index_kept = false;  ///< constraints stay: the integrator meets them
   std::vector<std::string> notes;
   std::vector<std::string> cautions;  ///< warnings that concern every run
 

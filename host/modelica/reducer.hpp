@@ -47,13 +47,22 @@ class Reducer {
   bool varies(Node root);
 
   // reduce_index.cpp
-  void find_states();
-  bool choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies);
-  bool choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies);
-  bool independent_columns(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
-                           int level, std::vector<int>& chosen);
+  /// Equations and unknowns, as many of these as of those.
+  struct RegularPart {
+    std::vector<int> rows;
+    std::vector<int> columns;
+  };
+  void reduce_index();
+  void find_states(bool with_dummies);
+  void choose_dummies(const SystemOffsets& offsets, const Signature& signature, std::set<Node>& dummies,
+                      std::vector<int>& solved);
+  void choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,
+                       std::vector<int>& solved);
+  RegularPart regular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
+                           int level);
+  void differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved);
+  bool invariants_need_torn();
   Node total_derivative(Node root);
-  void keep_index(const SystemOffsets& offsets, const Signature& signature);
   Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);
 
   // reduce_order.cpp
@@ -81,7 +90,8 @@ class Reducer {
   // reduce_linear.cpp
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
-  bool eliminate(std::vector<std::vector<Node>>& matrix);
+  bool is_smooth_in_states(Node root, const Block& block);
+  bool eliminate(std::vector<std::vector<Node>>& matrix, bool follows_states);
   Node choose_pivot(std::vector<std::vector<Node>>& matrix, std::size_t k);
 
   // reduce_stage.cpp
@@ -109,6 +119,7 @@ class Reducer {
   std::vector<int> unknowns_;                  ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
   bool of_stage_ = false;                      ///< the equations are those of an implicit stage
+  bool of_start_ = false;                      ///< they are the initial system
   std::set<Node> known_before_;  ///< of the unknowns of a stage, those that the integrator has: first to be torn
 };
 

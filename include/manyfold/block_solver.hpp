@@ -1,14 +1,59 @@
 #pragma once
-// Newton's method for a few equations within a model, for initial values that follow from equations.
+// Initial values that follow from equations within a model: Newton's method for a few of them.
 
 namespace manyfold {
+
+namespace block_solver {
+
+constexpr double magnitude(double x) {
+  return x < 0.0 ? -x : x;
+}
+
+/// Gauss-Jordan: the right-hand side in the last column becomes the solution. False if a pivot is zero.
+template <int n>
+constexpr bool solve(double (&matrix)[n][n + 1]) {
+  for (int k = 0; k < n; ++k) {
+    int pivot = k;
+    for (int i = k + 1; i < n; ++i) pivot = magnitude(matrix[i][k]) > magnitude(matrix[pivot][k]) ? i : pivot;
+    if (!(magnitude(matrix[pivot][k]) > 0.0)) return false;
+    for (int j = 0; j <= n; ++j) {
+      const double kept = matrix[k][j];
+      matrix[k][j] = matrix[pivot][j];
+      matrix[pivot][j] = kept;
+    }
+    for (int i = 0; i < n; ++i) {
+      if (i == k) continue;
+      const double factor = matrix[i][k] / matrix[k][k];
+      for (int j = k; j <= n; ++j) matrix[i][j] -= factor * matrix[k][j];
+    }
+  }
+  for (int i = 0; i < n; ++i) matrix[i][n] /= matrix[i][i];
+  return true;
+}
+
+/// The step of Levenberg and Marquardt, where the matrix of Newton's method is singular: what the equations do
+/// determine there moves first. False if that is nothing.
+template <int n>
+constexpr bool solve_damped(const double (&matrix)[n][n + 1], double (&step)[n][n + 1]) {
+  double trace = 0.0;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j <= n; ++j) {
+      step[i][j] = 0.0;
+      for (int k = 0; k < n; ++k) step[i][j] += matrix[k][i] * matrix[k][j];
+    }
+    trace += step[i][i];
+  }
+  for (int i = 0; i < n; ++i) step[i][i] += 1e-6 * trace;
+  return solve(step);
+}
+
+}  // namespace block_solver
 
 /// Moves `z` to where residual(z, r) makes r zero, if there is such a point near; otherwise z stays where the search
 /// ended, and the integrator's search for consistent values has the last word. Derivatives are differences; steps are
 /// halved until the residual falls.
 template <int n, class Residual>
 constexpr void solve_block(double (&z)[n], Residual&& residual) {
-  const auto magnitude = [](double x) { return x < 0.0 ? -x : x; };
   const auto size = [&](const double(&r)[n]) {
     double sum = 0.0;
     for (int i = 0; i < n; ++i) sum += r[i] * r[i];
@@ -20,7 +65,7 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
     double matrix[n][n + 1] = {};
     for (int j = 0; j < n; ++j) {
       const double kept = z[j];
-      const double step = 1e-7 * (magnitude(kept) + 1e-4);
+      const double step = 1e-7 * (block_solver::magnitude(kept) + 1e-4);
       double above[n] = {};
       double below[n] = {};
       z[j] = kept + step;
@@ -30,27 +75,17 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
       z[j] = kept;
       for (int i = 0; i < n; ++i) matrix[i][j] = (above[i] - below[i]) / (2.0 * step);
     }
-    for (int i = 0; i < n; ++i) matrix[i][n] = r[i];
-    for (int k = 0; k < n; ++k) {
-      int pivot = k;
-      for (int i = k + 1; i < n; ++i) pivot = magnitude(matrix[i][k]) > magnitude(matrix[pivot][k]) ? i : pivot;
-      if (!(magnitude(matrix[pivot][k]) > 0.0)) return;
-      for (int j = 0; j <= n; ++j) {
-        const double kept = matrix[k][j];
-        matrix[k][j] = matrix[pivot][j];
-        matrix[pivot][j] = kept;
-      }
-      for (int i = 0; i < n; ++i) {
-        if (i == k) continue;
-        const double factor = matrix[i][k] / matrix[k][k];
-        for (int j = k; j <= n; ++j) matrix[i][j] -= factor * matrix[k][j];
-      }
+    double solution[n][n + 1] = {};
+    for (int i = 0; i < n; ++i) {
+      matrix[i][n] = r[i];
+      for (int j = 0; j <= n; ++j) solution[i][j] = matrix[i][j];
     }
+    if (!block_solver::solve(solution) && !block_solver::solve_damped(matrix, solution)) return;
     double next[n] = {};
     double next_r[n] = {};
     double damping = 1.0;
     for (; damping > 1e-6; damping *= 0.5) {
-      for (int i = 0; i < n; ++i) next[i] = z[i] - damping * matrix[i][n] / matrix[i][i];
+      for (int i = 0; i < n; ++i) next[i] = z[i] - damping * solution[i][n];
       residual(next, next_r);
       if (size(next_r) < size(r)) break;
     }
@@ -60,6 +95,11 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
       r[i] = next_r[i];
     }
   }
+}
+
+/// `value`, or `otherwise` where it is not finite: what follows from equations may divide by zero where others serve.
+constexpr double finite_or(double value, double otherwise) {
+  return value - value == 0.0 ? value : otherwise;
 }
 
 }  // namespace manyfold

@@ -68,6 +68,7 @@ struct ModelDescription {
   std::vector<VariableDescription> discrete;     ///< numbers that change at events only
   std::vector<VariableDescription> observables;  ///< numbers that follow from the solution
   int constraints = 0;                           ///< that projection can keep: those of higher index, invariants
+  bool always_projected = false;                 ///< on these, at every step, whatever the options say
   int freedoms = 0;                              ///< of how many numbers the initial values are free
   StructuralParameter structural;
   AutomaticMethods automatic;        ///< in precision float64 and float32

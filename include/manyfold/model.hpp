@@ -31,6 +31,8 @@
 //   invariants                   how many functions of t, y, p the model knows that vanish along every solution, and
 //   invariant(t, y, p, g)        those: g[i], i < invariants. Projection keeps them, beside the constraints
 //                                of equations of index 2 and 3, which it finds itself
+//   projection = true            every step is projected, whatever the options say: of equations whose index was
+//                                lowered by differentiation, `invariant` has what was differentiated
 //   observables                  further numbers that follow from the solution, saved and summarised like variables,
 //   and observe(t, y, dy, p, o)  those: o[i]. They are computed where output is saved, at no cost to the integration;
 //                                y' between steps is that of the dense output, one order less accurate than y
@@ -247,6 +249,15 @@ constexpr int derived_count() {
     return Model::derived;
   } else {
     return 0;
+  }
+}
+
+template <class Model>
+constexpr bool always_projected() {
+  if constexpr (requires { Model::projection; }) {
+    return Model::projection;
+  } else {
+    return false;
   }
 }
 
@@ -500,6 +511,8 @@ struct Check {
       (invariant_count<Model>() > 0) == HasInvariant<Model>,
       "manyfold: invariants come as static constexpr int invariants = their number; and static constexpr void "
       "invariant(const auto& t, const auto& y, const auto& p, auto& g), which fills g[0] ... g[invariants - 1]");
+  static_assert(!always_projected<Model>() || invariant_count<Model>() > 0,
+                "manyfold: projection = true is for models with invariants");
   static_assert(
       !requires { Model::observables; } || HasObservables<Model>,
       "manyfold: observables must be an array: static constexpr manyfold::Observable observables[] = {{.name = "

@@ -26,10 +26,16 @@ struct Manifold {
   static constexpr int count = invariants + constraints;
 };
 
+/// How far from the constraints y may lie.
+enum class Distance {
+  near,  ///< after a step: gradients and directions are those at the start, simplified Newton
+  far,   ///< of numbers that a user gave: they are new in every iteration, and given values stay
+};
+
 /// The invariants of a model at one point: their gradients, and the directions in which y is moved to meet them, the
 /// least change in the norm with weights 1/atol that keeps the constraints. (Not the weights of the error norm, which
 /// forbid a component that passes zero to move, and so turn the change into the tangent.)
-template <class System, class Real>
+template <class System, Distance expected, class Real>
 class Invariants {
  public:
   static constexpr int n = System::n;
@@ -52,6 +58,11 @@ class Invariants {
       for (int j = 0; j < n; ++j) {
         const Real scale = System::derivative_occurs(j) ? Real(tolerances.atol[j] + epsilon<Real>) : Real(0.0);
         direction_[k][0][j] = square(scale) * gradient[k][j];
+      }
+      if constexpr (expected == Distance::far) {
+        static_for<n>([&](auto j) {
+          if constexpr (System::given(j) != Given::projected) direction_[k][0][j] *= Real(square(given_moves));
+        });
       }
       if constexpr (Manifold<System>::constraints > 0) keep_constraints(t, x, p, stages, direction_[k]);
     }
@@ -125,6 +136,9 @@ class Invariants {
     });
   }
 
+  /// So little do given values move that one may not notice; nothing at all would make some matrices singular.
+  static constexpr double given_moves = 1e-6;
+
   Derivatives direction_[count];
   PivotedLU<Real, count> factors_;
 };
@@ -134,12 +148,6 @@ struct Projected {
   MaskOf<Real> met;  ///< the constraints are met
   Real distance;     ///< of the first correction, in the error norm
   Real violation;    ///< max-norm of g before
-};
-
-/// How far from the constraints y may lie.
-enum class Distance {
-  near,  ///< after a step: gradients and directions are those at the start, simplified Newton
-  far,   ///< of numbers that a user gave: they are new in every iteration
 };
 
 /// Moves y in the lanes of `lanes` to where constraints and invariants hold, by Newton's method. For the constraints
@@ -163,7 +171,7 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
   Stages stages;
   typename Stages::Workspace workspace;
   stages.use(workspace);
-  typename Either<(Constraints::invariants > 0), Invariants<System, Real>, None>::type invariants;
+  typename Either<(Constraints::invariants > 0), Invariants<System, expected, Real>, None>::type invariants;
   typename Stages::template Derivatives<Real> x;
   Stages::begin(t, y, p, x);
   const auto linearise = [&](Mask mask) {
@@ -212,7 +220,7 @@ template <class System>
 constexpr bool projects() {
   static_assert(!System::spec.projection || Manifold<System>::count > 0,
                 "manyfold: projection needs constraints: variables of index 2 or 3, or invariant(t, y, p, g)");
-  return System::spec.projection;
+  return System::spec.projection || System::always_projected;
 }
 
 }  // namespace manyfold

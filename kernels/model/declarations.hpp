@@ -20,6 +20,7 @@ struct ModelDeclarations {
   static constexpr int scheduled_size = scheduled_times > 0 ? scheduled_times : 1;
   /// What the model states to vanish along every solution.
   static constexpr int invariants = model_check::invariant_count<Equations>();
+  static constexpr bool always_projected = model_check::always_projected<Equations>();
   static constexpr int observables = model_check::observable_count<Equations>();
   static constexpr int observables_size = observables > 0 ? observables : 1;
   /// Of stages as the model gives them; -1: it does not.

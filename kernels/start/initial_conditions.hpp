@@ -89,8 +89,12 @@ class InitialConditions {
     if constexpr (structural) {
       settle(active, t, span, y, dy, p, tolerances, result);
       return result;
-    } else if constexpr (at_start && System::starts_projected()) {
-      result.consistent = project<System, Distance::far>(active, t, y, p, tolerances).met | !active;
+    }
+    Mask met(true);
+    Real violation(0.0);
+    if constexpr (System::invariants > 0) {
+      met = meet_invariants(active, t, y, p, tolerances, weight, violation) | !active;
+      result.consistent = met;
     }
     if constexpr (System::highest_index() > 1) {
       differentiate(t, y, dy, p);
@@ -121,8 +125,9 @@ class InitialConditions {
       largest = select(worse, abs(F[i]), largest);
       worst = select(worse, Real(static_cast<double>(i)), worst);
     }
-    result.residual_norm = select(result.consistent, Real(0.0), largest);
-    result.worst_equation = select(result.consistent, Real(-1.0), worst);
+    result.consistent = result.consistent & met;
+    result.residual_norm = select(result.consistent, Real(0.0), select(met, largest, violation));
+    result.worst_equation = select(result.consistent | !met, Real(-1.0), worst);
     return result;
   }
 
@@ -351,6 +356,30 @@ class InitialConditions {
   /// are within the tolerance, or wrong. After an event they are those of dense output, which may have lost half of the
   /// digits; more than that is an action that contradicts the constraints.
   static MANYFOLD_INLINE double farthest(double rtol) { return at_start ? 1.0 : 1.0 / sqrt(rtol); }
+
+  /// Moves y to where the invariants hold: at the start where values are said to be near them, after an event where
+  /// every step is projected. Returns the lanes where they hold; values that are given there may move by no more than
+  /// `farthest`. Those that meet them as they are remain to the last bit: an event that has just occurred stays behind.
+  MANYFOLD_INLINE Mask meet_invariants(const Mask& active, const Real& t, Real (&y)[n],
+                                       const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                                       const Real (&weight)[n], Real& violation) {
+    if constexpr (at_start ? !System::starts_projected() : !projects<System>()) {
+      return Mask(true);
+    } else {
+      Real moved[n];
+      for (int i = 0; i < n; ++i) moved[i] = y[i];
+      const auto found = project < System,
+                 at_start ? Distance::far : Distance::near > (active, t, moved, p, tolerances);
+      Real sum(0.0);
+      static_for<n>([&](auto i) {
+        if constexpr (gives(i)) sum += square((moved[i] - y[i]) * weight[i]);
+      });
+      const Mask keep = Mask(!at_start) & (sum <= Real(n * small_correction * small_correction));
+      for (int i = 0; i < n; ++i) y[i] = select(found.met & !keep, moved[i], y[i]);
+      violation = found.violation;
+      return found.met & (sum <= Real(n * square(farthest(tolerances.rtol))));
+    }
+  }
 
   /// (|y| / |y''|)^(1/2) of the variables whose second derivatives are known; 0 where they vanish.
   template <class Stages>

@@ -194,7 +194,7 @@ TEST(InitialConditions, RefusesWhatCannotBeGiven) {
   refused("robertson", {"y1", "y1"}, "\"y1\" is named twice");
   refused("robertson", {"y1", "der(y3)"}, "\"der(y3)\" is no variable of model \"robertson\"");
   refused("robertson", {"y1", "der(y9)"}, "did you mean");
-  refused("pendulum_index2", {"steady_state"}, "variables of index 2");
+  refused("pendulum_index2", {"steady_state"}, "which has constraints");
   refused("pendulum_index3", {"x", "z", "u"}, "names 3, but of model \"pendulum_index3\" 2 initial values are free");
   refused("pendulum_index3", {"x", "x"}, "\"x\" is named twice");
   refused("pendulum_index3", {"lambda"}, "is no variable whose derivative stands in the equations");

@@ -188,12 +188,20 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
       outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
   const std::string equation =
       outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
+  // Equations whose solution an instance should start from, but has not: its values are not finite.
+  std::string start;
+  if (outcome.status == Status::inconsistent_initial_conditions && !std::isfinite(outcome.residual_norm)) {
+    for (const VariableDescription& variable : model.variables) {
+      if (!variable.initial_from.empty())
+        start += fmt::format("; {} follows from {}", variable.name, variable.initial_from);
+    }
+  }
   const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
                                 ? fmt::format(": event '{}'", event_name(model, outcome.last_event))
                                 : "";
-  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
+  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}{}\n", status_name(outcome.status),
                            outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
-                           equation, event);
+                           equation, start, event);
 }
 
 }  // namespace

@@ -335,6 +335,30 @@ bool ModelCode::needs_initial() {
   return std::any_of(y_.begin(), y_.end(), [&](Node quantity) { return !graph_.is_number(start_of(quantity)); });
 }
 
+/// The equations that Newton's method solves for the initial value of a quantity, and where it begins.
+std::string ModelCode::initial_from(Node quantity) {
+  if (model_.start_is_found) return "";
+  constexpr std::size_t most_equations = 3;
+  for (const Block& block : model_.initial_blocks) {
+    const auto place = std::find(block.quantities.begin(), block.quantities.end(), quantity);
+    if (place == block.quantities.end() || block.torn.empty()) continue;
+    std::vector<std::string> texts;
+    for (const int i : block.equations) texts.push_back(text_of(model_.initial_equations[at(i)]));
+    const std::size_t more = texts.size() - std::min(texts.size(), most_equations);
+    texts.resize(texts.size() - more);
+    std::string text = fmt::format("{}{}", fmt::join(texts, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+    const char* before = ", from ";
+    for (const Node torn : block.torn) {
+      const Node start = start_of(torn);
+      if (!graph_.is_number(start)) continue;
+      text += fmt::format("{}{} = {:g}", before, name_of_quantity(model_.flat, torn), graph_.value(start));
+      before = ", ";
+    }
+    return text;
+  }
+  return "";
+}
+
 std::string ModelCode::variables() {
   const std::set<Node> fixed(model_.fixed.begin(), model_.fixed.end());
   std::string text = "  static constexpr manyfold::Variable variables[] = {\n";
@@ -349,6 +373,7 @@ std::string ModelCode::variables() {
     if (algebraic) text += ", .algebraic = true";
     const bool stays = fixed.contains(y_[i]) && model_.flat.variables[at(data.index)].fixed && data.order == 0;
     if (!model_.invariants.empty() && !algebraic && !stays) text += ", .given = manyfold::Given::projected";
+    if (const std::string from = initial_from(y_[i]); !from.empty()) text += ", .initial_from = " + quoted(from);
     text += "},\n";
   }
   // The integrator needs something to integrate.
@@ -441,7 +466,7 @@ std::string ModelCode::initial() {
     for (const Node quantity : block.torn) want(start_of(quantity));
   }
   for (const Node state : model_.fixed) want(start_of(state));
-  if (!model_.invariants.empty()) {
+  if (!model_.torn.empty() || !model_.invariants.empty()) {
     for (const Node quantity : y_) want(start_of(quantity));
   }
   std::vector<Node> of_parameters;
@@ -462,13 +487,17 @@ std::string ModelCode::initial() {
   for (const Node state : model_.fixed) {
     body.let(state, name_of_quantity(model_.flat, state), start_of(state), "");
   }
+  const bool constraints_alone =
+      !model_.invariants.empty() && std::none_of(model_.initial_equations.begin(), model_.initial_equations.end(),
+                                                 [](const Equation& equation) { return equation.is_of_start; });
   std::reverse(sequence.begin(), sequence.end());
   for (const Block* block : sequence) initial_block(body, *block);
   for (std::size_t i = 0; i < y_.size(); ++i) {
     const std::string start = body.number(start_of(y_[i]));
     std::string value = body.knows(y_[i]) ? body.number(y_[i]) : start;
-    // Where a division by zero gives nothing, projection moves the start value.
-    if (!model_.invariants.empty() && value != start) value = fmt::format("manyfold::finite_or({}, {})", value, start);
+    // Without a solution: what the integrator searches itself, near the start values.
+    const bool found_anyway = i >= model_.states.size() || constraints_alone;
+    if (found_anyway && value != start) value = fmt::format("manyfold::finite_or({}, {})", value, start);
     body.line(fmt::format("y[{}] = {};", i, value));
   }
   return function("initial(const auto& p, auto& y)", body.text());

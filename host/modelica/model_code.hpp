@@ -42,7 +42,7 @@ class ModelCode {
   void hoist();
   void hoist_below(Node root);
   bool from_parameters(Node node);
-  std::string declarations();
+  std::string initial_from(Node quantity);
   std::string variables();
   std::string parameters();
   std::string derive();

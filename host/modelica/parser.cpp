@@ -237,15 +237,20 @@ class Parser {
     }
     common.type_quoted = stream_.peek().kind == TokenKind::quoted;
     common.type = name_with_dots();
-    // Shared by all names of the declaration, so that each reads it anew.
-    std::vector<ExpressionPtr> of_type;
-    if (stream_.accept("[")) of_type = expressions_.subscripts();
-    bool first = true;
+    // All names of the declaration share the dimensions of the type: each reads them anew.
+    const std::size_t begin = stream_.position();
+    const bool has_dimensions = stream_.accept("[");
+    if (has_dimensions) expressions_.subscripts();
     do {
-      if (!first && !of_type.empty()) stream_.fail("several names share the dimensions of a type: declare each alone");
       Declaration declaration = component(common);
-      for (ExpressionPtr& dimension : of_type) declaration.dimensions.push_back(std::move(dimension));
-      first = false;
+      if (has_dimensions) {
+        const std::size_t end = stream_.position();
+        stream_.go_to(begin + 1);
+        for (ExpressionPtr& dimension : expressions_.subscripts()) {
+          declaration.dimensions.push_back(std::move(dimension));
+        }
+        stream_.go_to(end);
+      }
       result.declarations.push_back(std::move(declaration));
     } while (stream_.accept(","));
     if (stream_.peek().kind == TokenKind::string) result.declarations.back().description = text_of_description();

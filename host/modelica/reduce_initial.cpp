@@ -62,6 +62,7 @@ void Reducer::gather_initial_equations() {
     one.residual = graph_.subtract(one.left, one.right);
     one.place = equation.place;
     one.text = "initial: " + equation.text;
+    one.is_of_start = true;
     if (graph_.is_number(one.residual, 0.0)) continue;
     model_.initial_equations.push_back(one);
   }
@@ -75,6 +76,7 @@ void Reducer::gather_initial_equations() {
     start.residual = graph_.subtract(start.left, start.right);
     start.place = one.place;
     start.text = fmt::format("start of {}", one.name);
+    start.is_of_start = true;
     model_.initial_equations.push_back(start);
   }
   model_.start_is_found = !model_.invariants.empty() && model_.initial_equations.size() == of_the_model;

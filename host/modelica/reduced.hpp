@@ -16,6 +16,7 @@ struct Equation {
   Place place = 0;
   std::string text;
   int differentiated = 0;
+  bool is_of_start = false;  ///< an initial equation
 };
 
 /// quantity := value, by an equation.

@@ -22,6 +22,9 @@ class TokenStream {
       : tokens_(std::move(tokens)), diagnostics_(diagnostics) {}
 
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  /// The place of the next token, to read from there again.
+  std::size_t position() const { return at_; }
+  void go_to(std::size_t position) { at_ = position; }
   bool at_end() const { return peek().kind == TokenKind::end; }
   const Token& take() {
     const Token& token = peek();

@@ -47,11 +47,26 @@ constexpr bool solve_damped(const double (&matrix)[n][n + 1], double (&step)[n][
   return solve(step);
 }
 
+/// Where the residual falls no more, is it zero up to rounding? Its step is tiny then, or it is itself beside the terms
+/// that it consists of.
+template <int n>
+constexpr bool is_rounding(const double (&z)[n], const double (&r)[n], const double (&step)[n],
+                           const double (&matrix)[n][n + 1]) {
+  bool still = true;
+  bool cancels = true;
+  for (int i = 0; i < n; ++i) {
+    double terms = 0.0;
+    for (int j = 0; j < n; ++j) terms += magnitude(matrix[i][j] * z[j]);
+    still = still && magnitude(step[i]) <= 1e-6 * magnitude(z[i]) + 1e-12;
+    cancels = cancels && magnitude(r[i]) <= 1e-12 * terms;
+  }
+  return still || cancels;
+}
+
 }  // namespace block_solver
 
-/// Moves `z` to where residual(z, r) makes r zero, if there is such a point near; otherwise z stays where the search
-/// ended, and the integrator's search for consistent values has the last word. Derivatives are differences; steps are
-/// halved until the residual falls.
+/// Moves `z` to where residual(z, r) makes r zero, if there is such a point near; otherwise z becomes NaN. Derivatives
+/// are differences; steps are halved until the residual falls.
 template <int n, class Residual>
 constexpr void solve_block(double (&z)[n], Residual&& residual) {
   const auto size = [&](const double(&r)[n]) {
@@ -61,7 +76,9 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
   };
   double r[n] = {};
   residual(z, r);
-  for (int iteration = 0; iteration < 50 && size(r) > 0.0; ++iteration) {
+  const double size_at_start = size(r);
+  bool found = false;
+  for (int iteration = 0; iteration < 100; ++iteration) {
     double matrix[n][n + 1] = {};
     for (int j = 0; j < n; ++j) {
       const double kept = z[j];
@@ -80,7 +97,7 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
       matrix[i][n] = r[i];
       for (int j = 0; j <= n; ++j) solution[i][j] = matrix[i][j];
     }
-    if (!block_solver::solve(solution) && !block_solver::solve_damped(matrix, solution)) return;
+    if (!block_solver::solve(solution) && !block_solver::solve_damped(matrix, solution)) break;
     double next[n] = {};
     double next_r[n] = {};
     double damping = 1.0;
@@ -89,12 +106,20 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
       residual(next, next_r);
       if (size(next_r) < size(r)) break;
     }
-    if (!(size(next_r) < size(r))) return;
+    if (!(size(next_r) < size(r))) {
+      double step[n] = {};
+      for (int i = 0; i < n; ++i) step[i] = solution[i][n];
+      found = block_solver::is_rounding(z, r, step, matrix);
+      break;
+    }
     for (int i = 0; i < n; ++i) {
       z[i] = next[i];
       r[i] = next_r[i];
     }
   }
+  // A root of higher order is found slowly.
+  found = found || size(r) <= 1e-16 * size_at_start;
+  for (int i = 0; i < n && !found; ++i) z[i] = (r[i] - r[i]) / (r[i] - r[i]);
 }
 
 /// `value`, or `otherwise` where it is not finite: what follows from equations may divide by zero where others serve.

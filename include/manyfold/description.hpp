@@ -16,6 +16,7 @@ struct VariableDescription {
   double initial = 0.0;     ///< default initial value
   bool algebraic = false;   ///< its derivative does not appear in the equations
   int index = 1;
+  std::string initial_from = {};  ///< equations that its initial value follows from, if the model says so
 };
 
 struct ParameterDescription {

@@ -134,6 +134,8 @@ struct Variable {
   int index = 1;
   Given given = Given::by_kind;
   double initial_derivative = 0.0;  ///< if it is given
+  /// Of an initial value that follows from equations: which ones, for the message where they have no solution.
+  const char* initial_from = "";
 };
 
 struct Parameter {

@@ -51,8 +51,8 @@ void describe_model(ModelDescription& description) {
     for (int k = 1; k <= variable.count; ++k) {
       const int i = static_cast<int>(description.variables.size());
       const std::string name = variable.name + (variable.count > 1 ? std::to_string(k) : std::string());
-      description.variables.push_back(
-          {name, variable.unit, variable.description, variable.initial, !S::derivative_occurs(i), variable.index});
+      description.variables.push_back({name, variable.unit, variable.description, variable.initial,
+                                       !S::derivative_occurs(i), variable.index, variable.initial_from});
       if (S::gives_derivative(i)) {
         description.given_derivatives.push_back({"der(" + name + ")",
                                                  derivative_unit(variable.unit, description.time_unit),

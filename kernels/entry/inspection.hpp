@@ -38,6 +38,9 @@ class Inspection {
 
  private:
   void say(const std::string& problem) { problems_.push_back(problem); }
+  static std::string no_solution_of(const std::string& equations) {
+    return equations.empty() ? "" : ": no solution was found of " + equations;
+  }
   const std::string& variable(int j) const { return model_.variables[static_cast<std::size_t>(j)].name; }
 
   void inspect_declarations() {
@@ -73,7 +76,8 @@ class Inspection {
       }
     }
     for (int j = 0; j < n; ++j) {
-      if (!is_finite(y_[j])) say("the initial value of '" + variable(j) + "' is not finite");
+      const std::string& from = model_.variables[static_cast<std::size_t>(j)].initial_from;
+      if (!is_finite(y_[j])) say("the initial value of '" + variable(j) + "' is not finite" + no_solution_of(from));
       if (!is_finite(dy_[j])) say("the initial derivative of '" + variable(j) + "' is not finite");
     }
     return problems_.size() == before;

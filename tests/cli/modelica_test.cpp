@@ -149,12 +149,13 @@ TEST_F(ModelicaFiles, AnIndexAboveThreeIsReduced) {
 }
 
 // The blade of Chaplygin's sleigh does not slip. At the start it says nothing of the velocity along the blade, and
-// decides the one across, whose start value contradicts it. The speeds obey vx' = a om^2, om' = -m a om vx / (J + m a^2)
-// in the body's frame: m vx^2 + (J + m a^2) om^2 is constant.
+// decides the one across, whose start value contradicts it. The speeds obey vx' = a om^2, om' = -m a om vx / (J + m
+// a^2) in the body's frame: m vx^2 + (J + m a^2) om^2 is constant.
 TEST_F(ModelicaFiles, AConstraintOnVelocitiesIsKept) {
   std::ofstream(folder_ / "sleigh.mo")
       << "model sleigh\n  parameter Real m = 1, J = 0.5, a = 0.3;\n"
-         "  Real x(fixed = true), y(fixed = true), th(fixed = true), vx(start = 1), vy, om(start = 1.5, fixed = true), l;\n"
+         "  Real x(fixed = true), y(fixed = true), th(fixed = true), vx(start = 1), vy, om(start = 1.5, fixed = true), "
+         "l;\n"
          "equation\n  der(x) = vx;\n  der(y) = vy;\n  der(th) = om;\n  m*der(vx) = -l*sin(th);\n"
          "  m*der(vy) = l*cos(th);\n  J*der(om) = -a*l;\n"
          "  -sin(th)*(vx + a*om*sin(th)) + cos(th)*(vy - a*om*cos(th)) = 0;\nend sleigh;\n";
@@ -284,6 +285,19 @@ TEST_F(ModelicaFiles, CompileTellsTheStructure) {
   EXPECT_EQ(slurp(folder_ / "again.hpp"), first);
   const Outcome words = call("compile " + model("rlc_index2") + " --explain");
   EXPECT_NE(words.out.find("structural index 2, 1 degree of freedom"), std::string::npos) << words.out;
+}
+
+// A search that ends without a solution is no start.
+TEST_F(ModelicaFiles, AStartWithoutSolutionIsNoSuccess) {
+  std::ofstream(folder_ / "start.mo") << "model start\n  Real x(start = 1), y(start = 2, fixed = true);\n"
+                                         "initial equation\n  x^2 = -4;\nequation\n  der(x) = -x;\n"
+                                         "  der(y) = x;\nend start;\n";
+  const std::string cause = "initial: x^2 = -4, from x = 1";
+  const auto solved = call("solve start.mo");
+  EXPECT_EQ(solved.code, 3);
+  EXPECT_NE(solved.err.find("inconsistent_initial_conditions"), std::string::npos) << solved.err;
+  EXPECT_NE(solved.err.find("x follows from " + cause), std::string::npos) << solved.err;
+  expect_misuse("check start.mo", {"start.mo: error: the initial value of 'x' is not finite", cause});
 }
 
 TEST_F(ModelicaFiles, WrongFilesAreMisuse) {

@@ -31,6 +31,14 @@ TEST(Exported, RecordsAndArraysOfSingleDeclarations) {
   EXPECT_EQ(model.states, std::vector<std::string>{"x"});
 }
 
+TEST(Exported, NamesShareTheDimensionsOfAType) {
+  const CompiledModel model = compiled(package_text("", "Real[2] 'a'(each start = 1.0), 'b', 'c'[3];",
+                                                    "der('a') = -'a';\n'b' = 2.0 * 'a';\n"
+                                                    "'c' = fill(time, 3, 2);"));
+  EXPECT_EQ(model.equations, 10);
+  EXPECT_EQ(model.states, (std::vector<std::string>{"a[1]", "a[2]"}));
+}
+
 TEST(Exported, ElementsAreAssignedAsAnArray) {
   const CompiledModel model = compiled(
       "model 'M'\nBoolean 'r[1]';\nBoolean 'r[2]';\nBoolean 'b[1]';\nBoolean 'b[2]';\nequation\n"

@@ -2,13 +2,12 @@
 // whatever neighbour, with every method and every way of choosing steps.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "host/compiler/catalog.hpp"
 #include "tests/support/ensembles.hpp"
+#include "tests/support/methods.hpp"
 
 namespace manyfold {
 namespace {
@@ -121,18 +120,7 @@ TEST_P(Refill, WithFixedSteps) {
   expect_independence_in_all_company();
 }
 
-/// All methods but those that differ from another one of their family in the tableau alone.
-std::vector<std::string> methods_with_code_of_their_own() {
-  std::vector<std::string> methods = method_names();
-  std::erase_if(methods, [](const std::string& method) {
-    const auto twins = {"radau1",   "radau13",   "lobatto2", "sdirk2", "sdirk3",
-                        "esdirk43", "kvaerno43", "rodas3",   "dirka2", "dirka3"};
-    return std::find(twins.begin(), twins.end(), method) != twins.end();
-  });
-  return methods;
-}
-
-INSTANTIATE_TEST_SUITE_P(Methods, Refill, testing::ValuesIn(methods_with_code_of_their_own()),
+INSTANTIATE_TEST_SUITE_P(Methods, Refill, testing::ValuesIn(test::methods_with_code_of_their_own()),
                          [](const auto& test) { return test.param; });
 
 // The instances that showed it: the first eight gave one result, the others another.

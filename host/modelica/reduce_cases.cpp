@@ -157,7 +157,13 @@ bool Reducer::never_zero(Node root, double largest_ratio) {
 bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
   const bool explicit_form = (equation.left == quantity && !contains(equation.right, quantity)) ||
                              (equation.right == quantity && !contains(equation.left, quantity));
-  return explicit_form || never_zero(graph_.partial(equation.residual, quantity), most_varying_slope);
+  if (explicit_form) return true;
+  const Node slope = graph_.partial(equation.residual, quantity);
+  // y' of a stage as (y - base) / (gamma h) has the rounding errors of y, divided by h. Velocities and accelerations
+  // that follow from positions would have them twice.
+  const bool divides_by_step = of_stage_ && contains(slope, graph_.stage(Op::stage_step));
+  if (divides_by_step && !model_.invariants.empty()) return false;
+  return never_zero(slope, most_varying_slope);
 }
 
 }  // namespace manyfold::modelica

@@ -137,7 +137,7 @@ class Invariants {
   }
 
   /// So little do given values move that one may not notice; nothing at all would make some matrices singular.
-  static constexpr double given_moves = 1e-6;
+  static constexpr double given_moves = 1e-7;
 
   Derivatives direction_[count];
   PivotedLU<Real, count> factors_;
@@ -181,6 +181,7 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
   };
 
   Projected<Real> result{Mask(false), Real(0.0), Real(0.0)};
+  Real last(largest_number);
   Mask moving = linearise(lanes);
   for (int iteration = 0; iteration < most_iterations && any(moving); ++iteration) {
     if (expected == Distance::far && iteration > 0) moving = linearise(moving);
@@ -207,7 +208,10 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
       result.violation = violation;
       result.distance = size;
     }
-    const Mask done = moving & (size <= small);
+    // Corrections below the tolerance that fall no more are rounding errors, of a component near zero, say.
+    const Mask stays = (size <= Real(0.1)) & (size > Real(0.25) * last);
+    const Mask done = moving & ((size <= small) | stays);
+    last = size;
     for (int j = 0; j < n; ++j) y[j] = select(done, x[0][j], y[j]);
     result.met = result.met | done;
     moving = moving & !done & is_finite(size);

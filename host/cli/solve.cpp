@@ -183,25 +183,34 @@ void print_table(const PreparedJob& prepared, const Chunk& result) {
   if (unlisted > 0) std::cout << fmt::format("and {} more events\n", unlisted);
 }
 
+/// Of an instance that found no consistent values: where they should have come from.
+std::string origin_of_values(const ModelDescription& model, const InstanceOutcome& outcome) {
+  if (outcome.last_event >= 0) {
+    return fmt::format(", after event '{}': its action may contradict a constraint",
+                       event_name(model, outcome.last_event));
+  }
+  std::string text;
+  // Only a search that fails gives values that are not finite.
+  for (const VariableDescription& variable : model.variables) {
+    if (std::isfinite(outcome.residual_norm) || variable.initial_from.empty()) continue;
+    text += fmt::format("; {} follows from {}", variable.name, variable.initial_from);
+  }
+  return text;
+}
+
 void print_failure(const ModelDescription& model, const InstanceOutcome& outcome) {
   const std::string residual =
       outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
   const std::string equation =
       outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
-  // Equations whose solution an instance should start from, but has not: its values are not finite.
-  std::string start;
-  if (outcome.status == Status::inconsistent_initial_conditions && !std::isfinite(outcome.residual_norm)) {
-    for (const VariableDescription& variable : model.variables) {
-      if (!variable.initial_from.empty())
-        start += fmt::format("; {} follows from {}", variable.name, variable.initial_from);
-    }
+  std::string cause;
+  if (outcome.status == Status::inconsistent_initial_conditions) cause = origin_of_values(model, outcome);
+  if (outcome.status == Status::event_storm && outcome.last_event >= 0) {
+    cause = fmt::format(": event '{}'", event_name(model, outcome.last_event));
   }
-  const std::string event = outcome.status == Status::event_storm && outcome.last_event >= 0
-                                ? fmt::format(": event '{}'", event_name(model, outcome.last_event))
-                                : "";
-  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}{}\n", status_name(outcome.status),
+  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
                            outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
-                           equation, start, event);
+                           equation, cause);
 }
 
 }  // namespace

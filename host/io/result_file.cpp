@@ -99,6 +99,7 @@ class ResultFile::Writer {
   }
 
   std::vector<ReductionSummary> reductions() const { return reductions_->summaries(); }
+  std::optional<double> quantile_error() const { return statistics_->quantile_error(); }
 
   void write_verification(const Verification& verification) {
     silence_hdf5_in_this_thread();
@@ -400,7 +401,8 @@ std::uintmax_t largest_size(const ResultFileSettings& settings) {
   const double solution = 8.0 * settings.times.count() * static_cast<double>(settings.saved.size());
   const bool scratch =
       std::any_of(settings.statistics.begin(), settings.statistics.end(),
-                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; });
+                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; }) &&
+      !sketches_quantiles(settings);
   const bool own_times = !settings.times.absolute() && (settings.sampled_times[0] || settings.sampled_times[1]);
   double per_instance = 8.0 * static_cast<double>(std::size(counter_columns) + settings.sampled_parameters.size() +
                                                   settings.sampled_initial.size() + 2);
@@ -427,6 +429,10 @@ void ResultFile::write(const Chunk& chunk) {
 
 std::vector<ReductionSummary> ResultFile::reductions() const {
   return writer_->reductions();
+}
+
+std::optional<double> ResultFile::quantile_error() const {
+  return writer_->quantile_error();
 }
 
 void ResultFile::write_verification(const Verification& verification) {

@@ -76,6 +76,7 @@ struct Sweep {
   std::vector<PlacedName> variables;  ///< to save; empty: all
   bool trajectories = true;
   std::vector<StatisticRequest> statistics;
+  QuantileAccuracy quantiles = QuantileAccuracy::automatic;
   std::vector<PlacedReduction> reductions;
   int compression = 0;  ///< level of deflate; 0: none
   bool hold = false;    ///< after a terminal event values stay as they are

@@ -136,7 +136,7 @@ class ResultFile::Writer {
         throw UsageError(fmt::format("{} of a result file has index {}, but must be below {}", what, index, size));
       }
     };
-    require_indices(settings.saved, settings.model.output_quantities().size(), "saved");
+    require_indices(settings.saved, settings.model.all_quantities().size(), "saved");
     require_indices(settings.sampled_initial, settings.model.initial_quantities().size(), "sampled_initial");
     require_indices(settings.sampled_parameters, settings.model.parameters.size(), "sampled_parameters");
     return settings;
@@ -156,7 +156,7 @@ class ResultFile::Writer {
       for (std::size_t t = i * target_.times(); t < (i + 1) * target_.times(); ++t) {
         if (direction * chunk.times[t] <= direction * chunk.outcomes[i].t_reached) continue;
         for (std::size_t v = 0; v < saved.size(); ++v) {
-          // In end states, derivatives come between variables and observables.
+          // In end states, derivatives come after the variables.
           const auto quantity = static_cast<std::size_t>(saved[v]);
           const std::size_t place = quantity < variables ? quantity : quantity + variables;
           digest.held[t * saved.size() + v] = chunk.end_states[i * end_states + place];

@@ -42,7 +42,7 @@ struct ReductionSummary {
 struct ResultFileSettings {
   ModelDescription model;
   std::int64_t instances = 0;
-  std::vector<int> saved;  ///< indices of the saved variables, as in Chunk::values
+  std::vector<int> saved;  ///< indices of the saved quantities, as in Chunk::values
   OutputTimes times = OutputTimes::equal_steps(101);
   std::array<double, 2> t_span = {0.0, 1.0};  ///< where it is not sampled
   std::vector<int> sampled_parameters;        ///< indices

@@ -98,7 +98,7 @@ std::string placed(const Sweep& sweep, const std::string& message);
 struct ResolvedSweep {
   EnsembleInputs inputs;
   SolverOptions options;   ///< atol: one per variable
-  std::vector<int> saved;  ///< indices of the variables to save, in the order asked for
+  std::vector<int> saved;  ///< indices of what is saved, in the order asked for
   OutputTimes times;
   std::array<double, 2> t_span;  ///< of the instances whose ends are not sampled
   bool trajectories = true;

@@ -383,6 +383,32 @@ TEST_F(ResultFileTest, ValuesAreHeldAfterATerminalEvent) {
   EXPECT_EQ(reader.values("reduce_1"), (std::vector<double>{value_of(0, 2, 0), 17.0}));
 }
 
+TEST_F(ResultFileTest, ASavedDiscreteNumberIsHeldAndStandsInTheLogOnce) {
+  ResultFileSettings wanted = settings(1);
+  wanted.model.events = {{"overflows", "", 1, true, false}};
+  wanted.model.discrete = {{"mode", "1", "", 0.0, false}};
+  wanted.saved = {2, 0};
+  wanted.hold = true;
+  Chunk part = chunk(wanted, 0, 1);
+  part.shape.has_end_states = true;
+  part.shape.event_capacity = 1;
+  part.end_states = {7.0, 8.0, 0.0, 0.0, 3.0};  // level, flow, their derivatives, mode
+  part.outcomes[0].status = Status::terminated_by_event;
+  part.outcomes[0].t_reached = 3.0;  // output times are 0, 2 and 4
+  part.outcomes[0].counters.events = 1;
+  part.events = {{3.0, 0, 1}};
+  part.event_values = {2.0, 7.0, 2.0, 3.0, 7.0, 3.0};
+  part.first_event_times = {3.0};
+  ResultFile file(wanted, OutputFile(path(), false));
+  file.write(part);
+  file.finish();
+  const Reader reader(path());
+  EXPECT_EQ(reader.values("mode"), (std::vector<double>{value_of(0, 0, 2), value_of(0, 1, 2), 3.0}));
+  EXPECT_EQ(reader.values("event_before_mode"), std::vector<double>{2.0});
+  EXPECT_EQ(reader.values("event_after_mode"), std::vector<double>{3.0});
+  EXPECT_EQ(reader.values("event_after_level"), std::vector<double>{7.0});
+}
+
 TEST_F(ResultFileTest, CompressionChangesTheSizeAlone) {
   std::vector<std::vector<double>> levels;
   std::vector<std::uintmax_t> sizes;

@@ -192,6 +192,7 @@ ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolv
   settings.compression = sweep.compression;
   settings.hold = sweep.hold;
   settings.statistics = resolved.statistics;
+  settings.quantiles = sweep.quantiles;
   settings.reductions = resolved.reductions;
   settings.options = resolved.options;
   settings.options.method = prepared.method();
@@ -254,13 +255,28 @@ nlohmann::ordered_json reductions_json(const std::vector<ReductionSummary>& redu
   return all;
 }
 
+/// Whom the statistics do not cover.
+void print_coverage(const RunSummary& summary, const Sweep& sweep) {
+  const std::int64_t ended = summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)];
+  if (sweep.statistics.empty() || sweep.hold || ended == 0) return;
+  std::cout << fmt::format(
+      "statistics leave out {} instances after their terminal events; after_end = \"hold\" keeps their last values\n",
+      ended);
+}
+
 /// What was run and verified, for the user.
-void print_result(const RunSummary& summary, const PreparedJob& prepared,
-                  const std::vector<ReductionSummary>& reductions, const std::optional<VerificationPlan>& plan,
-                  const std::optional<Verification>& verification, const std::string& output, bool json) {
+void print_result(const RunSummary& summary, const Sweep& sweep, const PreparedJob& prepared, const ResultFile& file,
+                  const std::optional<VerificationPlan>& plan, const std::optional<Verification>& verification,
+                  const std::string& output, bool json) {
   const Job& job = prepared.job();
+  const std::vector<ReductionSummary> reductions = file.reductions();
+  const std::optional<double> quantile_error = file.quantile_error();
   if (json) {
     auto result = summary_json(summary, prepared, output);
+    if (quantile_error) {
+      result["quantiles"] = {{"accuracy", *quantile_error > 0.0 ? "approximate" : "exact"},
+                             {"rank_error", *quantile_error}};
+    }
     if (!reductions.empty()) result["reductions"] = reductions_json(reductions);
     if (verification) {
       result["verification"] =
@@ -269,6 +285,11 @@ void print_result(const RunSummary& summary, const PreparedJob& prepared,
     return print(result);
   }
   print_reductions(reductions);
+  print_coverage(summary, sweep);
+  if (quantile_error && *quantile_error > 0.0) {
+    std::cout << fmt::format("quantiles: approximate, ranks within {:.2g} % (with a probability of 99 %)\n",
+                             100.0 * *quantile_error);
+  }
   print_summary(summary, prepared, output);
   if (!verification) return;
   std::cout << fmt::format("\n{} instances verified with {} and {} at rtol {:.3g}\n", plan->instances.size(),
@@ -313,7 +334,7 @@ int run(const RunArguments& arguments) {
     }
   }
   file.finish(summary.interrupted);
-  print_result(summary, prepared, file.reductions(), plan, verification, output_name, arguments.json);
+  print_result(summary, sweep, prepared, file, plan, verification, output_name, arguments.json);
   if (summary.interrupted || stop_requested) return interrupted;
   if (verification && verification->verdict != Verdict::verified) return some_failed;
   const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +

@@ -92,6 +92,7 @@ void print_json(const PreparedJob& prepared, const Chunk& result) {
   const InstanceOutcome& outcome = result.outcomes[0];
   const std::size_t n = model.variables.size();
   const std::size_t end_of_derivatives = 2 * n;
+  const std::size_t end_of_observables = end_of_derivatives + model.observables.size();
   nlohmann::ordered_json json = {{"model", model.name},
                                  {"status", std::string(status_name(outcome.status))},
                                  {"t", outcome.t_reached},
@@ -111,6 +112,9 @@ void print_json(const PreparedJob& prepared, const Chunk& result) {
   }
   for (std::size_t i = 0; i < model.observables.size(); ++i) {
     json["values"][model.observables[i].name] = result.end_states[end_of_derivatives + i];
+  }
+  for (std::size_t i = 0; i < model.discrete.size(); ++i) {
+    json["discrete"][model.discrete[i].name] = result.end_states[end_of_observables + i];
   }
   if (outcome.residual_norm != 0.0) json["residual_norm"] = outcome.residual_norm;
   if (outcome.worst_equation >= 0) json["worst_equation"] = model.equation_label(outcome.worst_equation);
@@ -138,10 +142,9 @@ std::vector<SolutionRow> rows_of(const ModelDescription& model, const Chunk& res
   }
   if (cut) {
     // Derivatives come between variables and observables.
-    rows.push_back(
-        {outcome.t_reached, {result.end_states.begin(), result.end_states.begin() + std::ssize(model.variables)}});
-    rows.back().values.insert(rows.back().values.end(), result.end_states.begin() + 2 * std::ssize(model.variables),
-                              result.end_states.end());
+    const double* end = result.end_states.data();
+    rows.push_back({outcome.t_reached, {end, end + n}});
+    rows.back().values.insert(rows.back().values.end(), end + 2 * n, end + n + saved);
   }
   return rows;
 }

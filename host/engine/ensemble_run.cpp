@@ -55,7 +55,7 @@ class Worker : public DeviceFeed {
                     },
                     [](void* self) { return static_cast<Worker*>(self)->cancelled(); }};
     const SolverOptions& options = run_.options;
-    std::vector<int> places(static_cast<std::size_t>(run_.shape.variables + run_.shape.observables), -1);
+    std::vector<int> places(static_cast<std::size_t>(run_.shape.quantities()), -1);
     for (std::size_t k = 0; k < run_.saved.size(); ++k)
       places[static_cast<std::size_t>(run_.saved[k])] = static_cast<int>(k);
     const KernelOptions settings{options.rtol,

@@ -41,7 +41,7 @@ struct EnsembleRun {
   FillInstance fill_instance;
   FillTimes fill_times;
   std::optional<InputPlan> plan;  ///< the same inputs and times, as a device computes them; none: it cannot
-  std::vector<int> saved;         ///< indices of the variables to save
+  std::vector<int> saved;         ///< indices of the variables, observables and discrete numbers to save
   SolverOptions options;          ///< atol already has one entry per variable
   void* observer = nullptr;       ///< of accepted steps, of the type that the kernel is compiled for
   double fixed_step = 0.0;        ///< > 0: constant steps without error control, for convergence studies

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/engine/split_mix.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -232,18 +234,11 @@ double median_of(std::vector<double>& numbers) {
 }  // namespace
 
 std::vector<std::int64_t> instances_to_verify(std::int64_t instances, double share, std::uint64_t seed) {
-  // SplitMix64: Steele, Lea & Flood, Fast splittable pseudorandom number generators (2014).
-  const auto mix = [](std::uint64_t z) {
-    z += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  };
   std::vector<std::int64_t> chosen;
   if (share <= 0.0) return chosen;
-  const std::uint64_t stream = mix(seed);
+  const std::uint64_t stream = split_mix(seed);
   for (std::int64_t i = 0; i < instances; ++i) {
-    const double place = std::ldexp(static_cast<double>(mix(stream ^ static_cast<std::uint64_t>(i)) >> 11U), -53);
+    const double place = std::ldexp(static_cast<double>(split_mix(stream ^ static_cast<std::uint64_t>(i)) >> 11U), -53);
     if (place < share) chosen.push_back(i);
   }
   if (chosen.empty()) chosen.push_back(0);

@@ -103,8 +103,6 @@ void find_ranks(std::vector<double>& values, std::span<const std::size_t> ranks,
   }
 }
 
-constexpr std::size_t most_in_memory = std::size_t{1} << 30;
-
 /// What was never put reads as zeros: numbers are kept with these bits turned, so that zeros stand for NaN.
 constexpr auto hole = std::bit_cast<std::uint64_t>(nan);
 
@@ -131,8 +129,7 @@ std::vector<double> quantiles_of(std::vector<double>& values, std::span<const do
     const double low = found[at];
     const double next = found[std::min(at + 1, found.size() - 1)];
     const double fraction = place - std::floor(place);
-    // As numpy does: from the nearer end, so that the result never leaves [low, next].
-    result.push_back(fraction < 0.5 ? low + (next - low) * fraction : next - (next - low) * (1.0 - fraction));
+    result.push_back(interpolated(low, next, fraction));
   }
   return result;
 }
@@ -140,7 +137,7 @@ std::vector<double> quantiles_of(std::vector<double>& values, std::span<const do
 ColumnSpill::ColumnSpill(const std::filesystem::path& beside, std::size_t columns, std::int64_t instances)
     : columns_(columns), capacity_(static_cast<std::size_t>(instances)) {
   const std::size_t bytes = std::max(columns_ * capacity_ * sizeof(double), sizeof(double));
-  const bool in_memory = bytes <= most_in_memory;
+  const bool in_memory = static_cast<double>(bytes) <= memory_for_quantiles;
   std::string name = beside.string() + ".scratch-XXXXXX";
   const auto fail = [&](const char* what, int error) {
     throw std::runtime_error(fmt::format("{}: {:.3g} GB for quantiles cannot be {}: {}", name,

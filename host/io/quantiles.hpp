@@ -12,6 +12,14 @@ namespace manyfold {
 /// between the quantiles is only counted.
 std::vector<double> quantiles_of(std::vector<double>& values, std::span<const double> probabilities);
 
+/// `fraction` of the way from `low` to `next`, as numpy does: from the nearer end, so that it never leaves them.
+inline double interpolated(double low, double next, double fraction) {
+  return fraction < 0.5 ? low + (next - low) * fraction : next - (next - low) * (1.0 - fraction);
+}
+
+/// Memory for the values that quantiles are of, or for what stands for them.
+inline constexpr double memory_for_quantiles = 1 << 30;
+
 /// All values, column by column: in memory up to 1 GiB, in a scratch file beyond. That has no name on disk once opened,
 /// so it goes away however the process ends. Throws std::runtime_error when there is no room.
 class ColumnSpill {

@@ -67,7 +67,16 @@ void ResultEvents::define_log() {
     }
   };
   for (const int index : target_.settings().saved) define_pair(model.output_quantity(index));
-  for (const VariableDescription& number : model.discrete) define_pair(number);
+  // Those that are saved have their variables already.
+  const std::vector<int>& saved = target_.settings().saved;
+  auto index = static_cast<int>(model.output_quantities().size());
+  for (const VariableDescription& number : model.discrete) {
+    if (std::find(saved.begin(), saved.end(), index++) == saved.end()) {
+      define_pair(number);
+    } else {
+      event_values_.insert(event_values_.end(), {-1, -1});
+    }
+  }
 }
 
 // What is known of every instance and of the ensemble.
@@ -155,6 +164,7 @@ void ResultEvents::write_log(const Chunk& chunk) {
   target_.check(nc_put_vara_short(target_.file(), event_name_, &events_, &count, names.data()), "written");
   target_.check(nc_put_vara_schar(target_.file(), event_direction_, &events_, &count, directions.data()), "written");
   for (std::size_t v = 0; v < values.size(); ++v) {
+    if (event_values_[v] < 0) continue;
     target_.check(nc_put_vara_double(target_.file(), event_values_[v], &events_, &count, values[v].data()), "written");
   }
   events_ += count;

@@ -99,6 +99,7 @@ class ResultFile::Writer {
   }
 
   std::vector<ReductionSummary> reductions() const { return reductions_->summaries(); }
+  std::optional<double> quantile_error() const { return statistics_->quantile_error(); }
 
   void write_verification(const Verification& verification) {
     silence_hdf5_in_this_thread();
@@ -135,7 +136,7 @@ class ResultFile::Writer {
         throw UsageError(fmt::format("{} of a result file has index {}, but must be below {}", what, index, size));
       }
     };
-    require_indices(settings.saved, settings.model.output_quantities().size(), "saved");
+    require_indices(settings.saved, settings.model.all_quantities().size(), "saved");
     require_indices(settings.sampled_initial, settings.model.initial_quantities().size(), "sampled_initial");
     require_indices(settings.sampled_parameters, settings.model.parameters.size(), "sampled_parameters");
     return settings;
@@ -155,7 +156,7 @@ class ResultFile::Writer {
       for (std::size_t t = i * target_.times(); t < (i + 1) * target_.times(); ++t) {
         if (direction * chunk.times[t] <= direction * chunk.outcomes[i].t_reached) continue;
         for (std::size_t v = 0; v < saved.size(); ++v) {
-          // In end states, derivatives come between variables and observables.
+          // In end states, derivatives come after the variables.
           const auto quantity = static_cast<std::size_t>(saved[v]);
           const std::size_t place = quantity < variables ? quantity : quantity + variables;
           digest.held[t * saved.size() + v] = chunk.end_states[i * end_states + place];
@@ -401,7 +402,8 @@ std::uintmax_t largest_size(const ResultFileSettings& settings) {
   const double solution = 8.0 * settings.times.count() * static_cast<double>(settings.saved.size());
   const bool scratch =
       std::any_of(settings.statistics.begin(), settings.statistics.end(),
-                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; });
+                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; }) &&
+      !sketches_quantiles(settings);
   const bool own_times = !settings.times.absolute() && (settings.sampled_times[0] || settings.sampled_times[1]);
   double per_instance = 8.0 * static_cast<double>(std::size(counter_columns) + settings.sampled_parameters.size() +
                                                   settings.sampled_initial.size() + 2);
@@ -428,6 +430,10 @@ void ResultFile::write(const Chunk& chunk) {
 
 std::vector<ReductionSummary> ResultFile::reductions() const {
   return writer_->reductions();
+}
+
+std::optional<double> ResultFile::quantile_error() const {
+  return writer_->quantile_error();
 }
 
 void ResultFile::write_verification(const Verification& verification) {

@@ -42,7 +42,7 @@ struct ReductionSummary {
 struct ResultFileSettings {
   ModelDescription model;
   std::int64_t instances = 0;
-  std::vector<int> saved;  ///< indices of the saved variables, as in Chunk::values
+  std::vector<int> saved;  ///< indices of the saved quantities, as in Chunk::values
   OutputTimes times = OutputTimes::equal_steps(101);
   std::array<double, 2> t_span = {0.0, 1.0};  ///< where it is not sampled
   std::vector<int> sampled_parameters;        ///< indices
@@ -52,6 +52,7 @@ struct ResultFileSettings {
   int compression = 0;       ///< level of deflate, 1 to 9; 0: none
   bool hold = false;         ///< after a terminal event values stay as they are; needs `Chunk::end_states`
   std::vector<StatisticRequest> statistics;
+  QuantileAccuracy quantiles = QuantileAccuracy::automatic;
   std::vector<Reduction> reductions;
   SolverOptions options;   ///< attributes method, rtol, atol, precision, projection
   std::string sweep_file;  ///< its text
@@ -85,6 +86,9 @@ class ResultFile : public ResultSink {
 
   /// Of the instances that are written.
   std::vector<ReductionSummary> reductions() const;
+  /// The largest `ApproximateQuantiles::rank_error` of all quantiles; 0: they are exact. Nothing without quantiles and
+  /// before `finish`.
+  std::optional<double> quantile_error() const;
 
   /// Writes what was found of the instances of `ResultFileSettings::verification`, in their order.
   void write_verification(const Verification& verification);

@@ -1,5 +1,6 @@
 #include "host/io/result_statistics.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -13,7 +14,24 @@ namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
+std::size_t columns_of(const ResultFileSettings& settings) {
+  return static_cast<std::size_t>(settings.times.count()) * settings.saved.size();
+}
+
+std::size_t sketched_values(const ResultFileSettings& settings) {
+  return QuantileSketch::most_values_within(memory_for_quantiles, columns_of(settings), settings.instances);
+}
+
 }  // namespace
+
+bool sketches_quantiles(const ResultFileSettings& settings) {
+  if (settings.quantiles != QuantileAccuracy::automatic) return settings.quantiles == QuantileAccuracy::approximate;
+  const std::size_t columns = columns_of(settings);
+  const double all = 8.0 * static_cast<double>(columns) * static_cast<double>(settings.instances);
+  // With few instances and very many output times a sketch takes as much.
+  return all > memory_for_quantiles &&
+         QuantileSketch::bytes_of(columns, settings.instances, sketched_values(settings)) < 0.5 * all;
+}
 
 ResultStatistics::ResultStatistics(const ResultTarget& target) : target_(target) {
   const ResultFileSettings& settings = target.settings();
@@ -71,8 +89,13 @@ ResultStatistics::SavedVariable ResultStatistics::define(const VariableDescripti
 void ResultStatistics::prepare() {
   if (target_.settings().statistics.empty()) return;
   statistics_.emplace(target_.times() * target_.saved());
-  if (!target_.probabilities().empty())
-    spill_.emplace(target_.path(), target_.times() * target_.saved(), target_.settings().instances);
+  if (target_.probabilities().empty()) return;
+  const ResultFileSettings& settings = target_.settings();
+  if (sketches_quantiles(settings)) {
+    sketch_ = std::make_unique<QuantileSketch>(columns_of(settings), settings.instances, sketched_values(settings));
+  } else {
+    spill_ = std::make_unique<ColumnSpill>(target_.path(), columns_of(settings), settings.instances);
+  }
 }
 
 void ResultStatistics::write_what_is_known() const {
@@ -92,6 +115,7 @@ void ResultStatistics::prepare(const Chunk& chunk, const std::vector<double>& va
   }
   if (statistics_) digest.moments.assign(chunk.first, values, target_.times() * saved);
   if (spill_) spill_->put(chunk.first, values);
+  if (sketch_) sketch_->put(chunk.first, values);
 }
 
 void ResultStatistics::write(const Chunk& chunk, const ResultDigest& digest) {
@@ -126,7 +150,7 @@ void ResultStatistics::write_statistics() {
   if (!statistics_) return;
   const Moments moments = statistics_->moments();
   for (std::size_t v = 0; v < target_.saved(); ++v) write_moments(variables_[v], v, moments);
-  if (spill_) write_quantiles();
+  if (!target_.probabilities().empty()) write_quantiles(moments);
 }
 
 void ResultStatistics::write_moments(const SavedVariable& variable, std::size_t place, const Moments& moments) const {
@@ -141,23 +165,42 @@ void ResultStatistics::write_moments(const SavedVariable& variable, std::size_t 
   target_.check(nc_put_var_longlong(target_.file(), variable.count, counts.data()), "written");
 }
 
-void ResultStatistics::write_quantiles() const {
+ApproximateQuantiles ResultStatistics::quantiles_of_column(std::size_t column, const Moments& moments) const {
   const std::vector<double>& levels = target_.probabilities();
+  if (sketch_) return sketch_->quantiles(column, levels, moments.min(column), moments.max(column));
+  std::vector<double> values = spill_->finite_values(column);
+  return {quantiles_of(values, levels), 0.0};
+}
+
+void ResultStatistics::write_quantiles(const Moments& moments) {
+  const std::size_t levels = target_.probabilities().size();
   const std::size_t times = target_.times();
   const std::size_t columns = times * target_.saved();
-  std::vector<double> quantiles(target_.saved() * levels.size() * times);
+  if (sketch_) sketch_->end();
+  std::vector<double> quantiles(target_.saved() * levels * times);
+  std::vector<double> errors(columns);
   in_threads(target_.settings().options.threads, columns, [&](std::size_t column) {
-    std::vector<double> values = spill_->finite_values(column);
-    const std::vector<double> found = quantiles_of(values, levels);
+    const ApproximateQuantiles found = quantiles_of_column(column, moments);
     const std::size_t variable = column % target_.saved();
-    for (std::size_t q = 0; q < levels.size(); ++q) {
-      quantiles[(variable * levels.size() + q) * times + column / target_.saved()] = found[q];
+    for (std::size_t q = 0; q < levels; ++q) {
+      quantiles[(variable * levels + q) * times + column / target_.saved()] = found.values[q];
     }
+    errors[column] = found.rank_error;
   });
+  double error = 0.0;
+  for (const double one : errors) error = std::max(error, one);
   for (std::size_t v = 0; v < target_.saved(); ++v) {
-    const double* from = quantiles.data() + v * levels.size() * times;
-    target_.check(nc_put_var_double(target_.file(), variables_[v].quantiles, from), "written");
+    const int id = variables_[v].quantiles;
+    target_.check(nc_put_var_double(target_.file(), id, quantiles.data() + v * levels * times), "written");
+    target_.put_text(id, "accuracy", error > 0.0 ? "approximate" : "exact");
+    target_.check(nc_put_att_double(target_.file(), id, "rank_error", NC_DOUBLE, 1, &error), "written");
   }
+  quantile_error_ = error;
+}
+
+void ResultStatistics::forget() {
+  spill_.reset();
+  sketch_.reset();
 }
 
 }  // namespace manyfold

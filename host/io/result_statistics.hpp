@@ -1,15 +1,20 @@
 #pragma once
 // Trajectories, moments and quantiles of the saved variables in a result file.
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "host/io/quantile_sketch.hpp"
 #include "host/io/quantiles.hpp"
 #include "host/io/result_digest.hpp"
 #include "host/io/result_target.hpp"
 #include "host/io/statistics.hpp"
 
 namespace manyfold {
+
+/// Are quantiles approximate, as far as the number of instances asks for it?
+bool sketches_quantiles(const ResultFileSettings& settings);
 
 class ResultStatistics {
  public:
@@ -23,7 +28,9 @@ class ResultStatistics {
   void write(const Chunk& chunk, const ResultDigest& digest);
   /// After the last chunk.
   void write_statistics();
-  void forget() { spill_.reset(); }
+  void forget();
+  /// As `ResultFile::quantile_error`.
+  std::optional<double> quantile_error() const { return quantile_error_; }
 
  private:
   struct SavedVariable {
@@ -35,13 +42,16 @@ class ResultStatistics {
 
   SavedVariable define(const VariableDescription& variable) const;
   void write_moments(const SavedVariable& variable, std::size_t place, const Moments& moments) const;
-  void write_quantiles() const;
+  void write_quantiles(const Moments& moments);
+  ApproximateQuantiles quantiles_of_column(std::size_t column, const Moments& moments) const;
 
   const ResultTarget& target_;
   int quantile_ = -1;
   std::vector<SavedVariable> variables_;
   std::optional<Statistics> statistics_;
-  std::optional<ColumnSpill> spill_;
+  std::unique_ptr<ColumnSpill> spill_;      // of all values: for exact quantiles
+  std::unique_ptr<QuantileSketch> sketch_;  // for approximate ones
+  std::optional<double> quantile_error_;
 };
 
 }  // namespace manyfold

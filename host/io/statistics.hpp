@@ -21,6 +21,10 @@ struct StatisticRequest {
   static std::optional<StatisticRequest> parse(std::string_view text);
 };
 
+/// Whether quantiles are exact or, in bounded memory, approximate. `automatic`: exact where all values fit the memory
+/// that is meant for them.
+enum class QuantileAccuracy { automatic, exact, approximate };
+
 /// Count, mean, standard deviation, minimum and maximum of each column; of finite values only. Columns without values
 /// give NaN, with a single value a NaN deviation.
 class Moments {

@@ -76,6 +76,7 @@ struct Sweep {
   std::vector<PlacedName> variables;  ///< to save; empty: all
   bool trajectories = true;
   std::vector<StatisticRequest> statistics;
+  QuantileAccuracy quantiles = QuantileAccuracy::automatic;
   std::vector<PlacedReduction> reductions;
   int compression = 0;  ///< level of deflate; 0: none
   bool hold = false;    ///< after a terminal event values stay as they are
@@ -97,7 +98,7 @@ std::string placed(const Sweep& sweep, const std::string& message);
 struct ResolvedSweep {
   EnsembleInputs inputs;
   SolverOptions options;   ///< atol: one per variable
-  std::vector<int> saved;  ///< indices of the variables to save, in the order asked for
+  std::vector<int> saved;  ///< indices of what is saved, in the order asked for
   OutputTimes times;
   std::array<double, 2> t_span;  ///< of the instances whose ends are not sampled
   bool trajectories = true;

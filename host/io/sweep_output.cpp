@@ -17,7 +17,8 @@ class OutputReader : SweepValues {
 
   void read(const toml::table& table) {
     check_keys(table, "[output]",
-               {"file", "times", "variables", "trajectories", "statistics", "reduce", "after_end", "compression"});
+               {"file", "times", "variables", "trajectories", "statistics", "quantiles", "reduce", "after_end",
+                "compression"});
     if (const toml::node* node = table.get("file")) {
       if (const auto file = text(*node, "output.file")) sweep_.output_file = *file;
     }
@@ -34,6 +35,11 @@ class OutputReader : SweepValues {
       sweep_.trajectories = boolean(*node, "trajectories").value_or(true);
     }
     if (const toml::node* node = table.get("statistics")) read_statistics(*node);
+    std::string quantiles = "automatic";
+    read_name(table, "quantiles", "value of quantiles", {"automatic", "exact", "approximate"}, quantiles);
+    sweep_.quantiles = quantiles == "exact"         ? QuantileAccuracy::exact
+                       : quantiles == "approximate" ? QuantileAccuracy::approximate
+                                                    : QuantileAccuracy::automatic;
     if (const toml::node* node = table.get("reduce")) read_reductions(*node);
     std::string after_end = "missing";
     read_name(table, "after_end", "value of after_end", {"missing", "hold"}, after_end);

@@ -81,7 +81,7 @@ SolverOptions resolved_options(const Sweep& sweep, const ModelDescription& model
 /// The variables to save.
 std::vector<int> saved_variables(const Sweep& sweep, const ModelDescription& model, SweepProblems& problems) {
   Names variables;
-  for (const VariableDescription& quantity : model.output_quantities()) variables.push_back(quantity.name);
+  for (const VariableDescription& quantity : model.all_quantities()) variables.push_back(quantity.name);
   std::vector<int> saved;
   for (const auto& [name, position] : sweep.variables) {
     const int index = index_of(variables, name);
@@ -92,7 +92,7 @@ std::vector<int> saved_variables(const Sweep& sweep, const ModelDescription& mod
     saved.push_back(index);
   }
   if (sweep.variables.empty()) {
-    for (std::size_t i = 0; i < variables.size(); ++i) saved.push_back(static_cast<int>(i));
+    for (std::size_t i = 0; i < model.output_quantities().size(); ++i) saved.push_back(static_cast<int>(i));
   }
   return saved;
 }
@@ -101,7 +101,7 @@ std::vector<int> saved_variables(const Sweep& sweep, const ModelDescription& mod
 std::vector<Reduction> known_reductions(const Sweep& sweep, const ModelDescription& model,
                                         const std::vector<int>& saved, SweepProblems& problems) {
   Names quantities;
-  for (const VariableDescription& quantity : model.output_quantities()) quantities.push_back(quantity.name);
+  for (const VariableDescription& quantity : model.all_quantities()) quantities.push_back(quantity.name);
   std::vector<Reduction> known;
   for (const auto& [reduction, position] : sweep.reductions) {
     known.push_back(reduction);

@@ -117,11 +117,12 @@ void PreparedJob::complete() {
   if (job_.saved.empty()) {
     for (int i = 0; i < job_.shape.variables + job_.shape.observables; ++i) job_.saved.push_back(i);
   }
-  const int quantities = job_.shape.variables + job_.shape.observables;
+  const int quantities = job_.shape.quantities();
   for (const int index : job_.saved) {
     if (index >= 0 && index < quantities) continue;
-    throw UsageError(fmt::format("saved has the number {}, but model '{}' has {} variables and observables", index,
-                                 model_.name, quantities));
+    throw UsageError(
+        fmt::format("saved has the number {}, but model '{}' has {} variables, observables and discrete numbers", index,
+                    model_.name, quantities));
   }
   std::vector<double>& atol = job_.options.atol;
   if (atol.size() == 1) atol.assign(model_.variables.size(), atol.front());

@@ -14,10 +14,13 @@ struct InstanceShape {
   int discrete = 0;        ///< discrete numbers of the model
   int events = 0;          ///< of the model
   int observables = 0;     ///< of the model
-  int saved = 0;           ///< variables and observables that are saved
+  int saved = 0;           ///< variables, observables and discrete numbers that are saved
   int times = 1;           ///< output times
   int event_capacity = 0;  ///< entries in the event log
   bool has_end_states = false;  ///< states at the end are asked for
+
+  /// What can be saved: variables, observables and discrete numbers, in this order.
+  constexpr int quantities() const { return variables + observables + discrete; }
 };
 
 enum class ColumnRole {
@@ -51,8 +54,8 @@ struct Columns {
   Array<double> times;              ///< [times]: output times, in the order of integration
   Array<InstanceOutcome> outcomes;  ///< [1]
   Array<double> values;             ///< [times][saved]; NaN where an instance did not arrive
-  Array<double> end_states;    ///< [variables, variables, observables]: y, y' and what follows where an instance ended;
-                               ///< none if not asked for
+  Array<double> end_states;    ///< [variables, variables, observables, discrete]: y, y', what follows from them and the
+                               ///< discrete state where an instance ended; none if not asked for
   Array<EventRecord> events;   ///< [event_capacity], in the order of time
   Array<double> event_values;  ///< [event_capacity][2][saved, discrete]: before and after the event
   Array<double> first_event_times;  ///< [events]; NaN where an event did not occur
@@ -70,7 +73,7 @@ constexpr void for_each_column(const InstanceShape& shape, Visit&& visit, Sets&.
   visit(Column{"times", input, times}, sets.times...);
   visit(Column{"outcomes", result, 1}, sets.outcomes...);
   visit(Column{"values", result, times * shape.saved}, sets.values...);
-  visit(Column{"end_states", result, shape.has_end_states ? 2 * shape.variables + shape.observables : 0},
+  visit(Column{"end_states", result, shape.has_end_states ? shape.variables + shape.quantities() : 0},
         sets.end_states...);
   visit(Column{"events", log, log_size}, sets.events...);
   visit(Column{"event_values", log, log_size * 2 * (shape.saved + shape.discrete)}, sets.event_values...);

@@ -84,15 +84,23 @@ struct ModelDescription {
     return all;
   }
 
-  /// What can be saved, in the order of the numbers that stand for it: variables, then observables.
+  /// What is saved unless something else is asked for: variables, then observables.
   std::vector<VariableDescription> output_quantities() const {
     std::vector<VariableDescription> all = variables;
     all.insert(all.end(), observables.begin(), observables.end());
     return all;
   }
-  /// Number `i` of them.
+  /// What can be saved, in the order of the numbers that stand for it: those, then the discrete numbers.
+  std::vector<VariableDescription> all_quantities() const {
+    std::vector<VariableDescription> all = output_quantities();
+    all.insert(all.end(), discrete.begin(), discrete.end());
+    return all;
+  }
+  /// Number `i` of what can be saved.
   const VariableDescription& output_quantity(int i) const {
     const auto at = static_cast<std::size_t>(i);
+    const std::size_t followers = variables.size() + observables.size();
+    if (at >= followers) return discrete[at - followers];
     return at < variables.size() ? variables[at] : observables[at - variables.size()];
   }
 

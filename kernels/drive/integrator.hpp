@@ -306,7 +306,6 @@ class Integrator {
   MANYFOLD_INLINE const Real& t() const { return state_.t; }
   MANYFOLD_INLINE const Real& y(int i) const { return state_.y[i]; }
   MANYFOLD_INLINE const Real& dy(int i) const { return state_.dy[i]; }
-  MANYFOLD_INLINE const Real& discrete(int i) const { return state_.p[System::first_discrete + i]; }
   MANYFOLD_INLINE const Real& h_accepted() const { return state_.path.h; }
   MANYFOLD_INLINE Status status(int lane) const {
     return static_cast<Status>(static_cast<int>(Lanes::get(status_, lane)));
@@ -335,6 +334,9 @@ class Integrator {
   static MANYFOLD_INLINE Real dense_slope(const State& state, int i, const Real& time) {
     return state.path.slope(i, (time - state.t) / state.path.h) / state.path.h;
   }
+
+  /// Discrete number i.
+  static MANYFOLD_INLINE const Real& discrete(const State& state, int i) { return state.p[System::first_discrete + i]; }
 
   /// What the model makes of a solution at t: `y(i)`, `dy(i)`.
   static MANYFOLD_INLINE void observe(const State& state, const Real& t, auto&& y, auto&& dy,

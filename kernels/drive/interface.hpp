@@ -10,7 +10,7 @@ struct ModelDescription;
 
 /// Changes with the columns; the number before them whenever a struct below or in outcome.hpp and description.hpp does.
 inline constexpr int kernel_interface_version =
-    12000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
+    13000 + static_cast<int>(sizeof(Columns<ColumnPointer>) / sizeof(void*));
 
 /// One instance for a lane: its columns, what it starts from and where its results go. Results are missing already;
 /// logs are to be written as far as something occurs, events beyond their capacity are only counted.
@@ -29,9 +29,9 @@ constexpr Assignment assignment_of(const InstanceShape& shape, const Columns<Col
   return {row, first + at, row.t_span[0], row.t_span[1], shape.times, shape.event_capacity};
 }
 
-/// Which variables and observables are saved.
+/// Which variables, observables and discrete numbers are saved.
 struct SavedVariables {
-  const int* place;  ///< [variables, observables of the model]: position among the saved ones; -1: not saved
+  const int* place;  ///< [variables, observables, discrete numbers]: position among the saved ones; -1: not saved
   int count;
 };
 

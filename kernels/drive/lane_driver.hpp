@@ -218,7 +218,7 @@ class LaneDriver : ObserverLink<Observer> {
     for_each_saved(state, time, integrator_.point(state, lanes, time), slope, write);
   }
 
-  /// Calls `write(place, value)` for each saved variable and observable of the solution `y(i)`, `dy(i)` at t.
+  /// Calls `write(place, value)` for what is saved of the solution `y(i)`, `dy(i)` at t, and of the discrete state.
   MANYFOLD_INLINE void for_each_saved(const typename Method::State& state, const Real& t, auto&& y, auto&& dy,
                                       auto&& write) const {
     if (!leads(supply_.team())) return;
@@ -235,6 +235,10 @@ class LaneDriver : ObserverLink<Observer> {
         if (place >= 0) write(place, o[i]);
       });
     }
+    for_each_index<System::discrete>([&](auto i) {
+      const int place = saved_.place[n + System::observables + i];
+      if (place >= 0) write(place, Integrator<Method>::discrete(state, i));
+    });
   }
 
   /// What is saved of the state that lane `lane` is in, to `out`.
@@ -305,8 +309,9 @@ class LaneDriver : ObserverLink<Observer> {
   MANYFOLD_INLINE void write_values(int lane, int k, int after) {
     double* out = assignment_[lane].event_values + (2 * k + after) * (saved_.count + System::discrete);
     write_state(lane, out);
-    for_each_index<System::discrete>(
-        [&](auto i) { out[saved_.count + i] = Lanes::get(integrator_.discrete(i), lane); });
+    for_each_index<System::discrete>([&](auto i) {
+      out[saved_.count + i] = Lanes::get(Integrator<Method>::discrete(integrator_.state(), i), lane);
+    });
   }
 
   MANYFOLD_INLINE void store(int lane, const Inconsistency& inconsistency = {}) {
@@ -334,6 +339,10 @@ class LaneDriver : ObserverLink<Observer> {
             [&](int i) { return integrator_.dy(i); }, o);
         for_each_index<System::observables>([&](auto i) { assignment.end_states[2 * n + i] = Lanes::get(o[i], lane); });
       }
+      for_each_index<System::discrete>([&](auto i) {
+        assignment.end_states[2 * n + System::observables + i] =
+            Lanes::get(Integrator<Method>::discrete(integrator_.state(), i), lane);
+      });
     }
     supply_.store(assignment, outcome);
   }

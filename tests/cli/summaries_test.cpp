@@ -47,6 +47,23 @@ TEST_F(Summaries, DoNotDependOnThreads) {
   }
 }
 
+TEST_F(Summaries, ApproximateQuantilesSayThatTheyAreAndDoNotDependOnThreads) {
+  const std::string output = "trajectories = false\nstatistics = [\"quantile(0.1)\"]\nafter_end = \"hold\"\n";
+  const std::string approximate = output + "quantiles = \"approximate\"\n";
+  Outcome outcome;
+  const Content one = run(9000, approximate, "--threads 1 --json", &outcome);
+  const auto quantiles = nlohmann::json::parse(outcome.out)["quantiles"];
+  EXPECT_EQ(quantiles["accuracy"], "approximate");
+  EXPECT_GT(quantiles["rank_error"], 0.0);
+  EXPECT_LT(quantiles["rank_error"], 0.001);
+  EXPECT_EQ(run(9000, approximate, "--threads 3").at("level_quantile"), one.at("level_quantile"));
+  const Content exact = run(9000, output, "--threads 2 --json", &outcome);
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["quantiles"]["accuracy"], "exact");
+  EXPECT_NE(exact.at("level_quantile"), one.at("level_quantile"));
+  // The level grows by less than 2 from the smallest inflow to the largest, nearly evenly.
+  EXPECT_NEAR(doubles_of(exact, "level_quantile")[20], doubles_of(one, "level_quantile")[20], 0.005);
+}
+
 /// When the level reaches `height`; infinite: never. The exact solution is in the model's file.
 double time_of_level(double height, double inflow) {
   constexpr double k = 0.02;

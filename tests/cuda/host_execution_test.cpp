@@ -100,17 +100,18 @@ TEST(DeviceThreads, ObserveWhatALaneOfTheProcessorObserves) {
   ensemble.times = {0.0, 0.4, 1.1, 3.0};
   ensemble.t_end = 3.0;
   ensemble.event_log = 1;
+  ensemble.discrete = true;
   const test::Results expected = ensemble.solve();
   const BatchResult device = integrate_as_device<Radau5<System<ObservedCircuit>, double>>(ensemble, 2);
-  EXPECT_EQ(device.values.size(), 20U * 4U * 7U);
+  EXPECT_EQ(device.values.size(), 20U * 4U * 8U);
   expect_same_bits(device.values, expected.values);
   for (std::size_t i = 0; i < 20; ++i) {
-    const auto log = device.event_values.begin() + static_cast<std::ptrdiff_t>(i * 16);
-    EXPECT_TRUE(std::equal(log, log + 16, expected.event_values[i].begin(), expected.event_values[i].end()));
+    const auto log = device.event_values.begin() + static_cast<std::ptrdiff_t>(i * 18);
+    EXPECT_TRUE(std::equal(log, log + 18, expected.event_values[i].begin(), expected.event_values[i].end()));
     // After the variables and their derivatives.
     for (std::size_t k = 0; k < 5; ++k) {
       if (k == 2) continue;  // y' is that of the method here, and of the dense output there
-      EXPECT_EQ(device.end_states[i * 9 + 4 + k], expected.values[i * 28 + 21 + 2 + k]) << k;
+      EXPECT_EQ(device.end_states[i * 10 + 4 + k], expected.values[i * 32 + 24 + 2 + k]) << k;
     }
   }
 }

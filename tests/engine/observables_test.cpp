@@ -64,7 +64,7 @@ Job job(std::vector<int> saved) {
 }
 
 TEST(Observables, AreKnownByNameAndSavedInAnyOrder) {
-  const PreparedJob prepared(job({4, 0, 2}));
+  const PreparedJob prepared(job({4, 0, 2, 7, 5}));
   ASSERT_EQ(prepared.model().observables.size(), 5U);
   EXPECT_EQ(prepared.model().observables[0].name, "energy");
   EXPECT_EQ(prepared.model().observables[2].unit, "V s-1");
@@ -72,7 +72,7 @@ TEST(Observables, AreKnownByNameAndSavedInAnyOrder) {
   prepared.run(memory);
   const Chunk& chunk = memory.results();
   const Exact exact;
-  ASSERT_EQ(chunk.values.size(), 9U);
+  ASSERT_EQ(chunk.values.size(), 15U);
   EXPECT_NEAR(chunk.values[0], exact.slope(3.0), near);
   EXPECT_NEAR(chunk.values[1], exact.u(3.0), near);
   EXPECT_NEAR(chunk.values[2], 0.25 * exact.u(3.0) * exact.u(3.0), near);
@@ -90,18 +90,37 @@ TEST(Observables, StandInTheEventLogAndTheEndState) {
   const double* log = chunk.event_values.data() + 2 * 2 * entry;
   const double expected[] = {0.5, 0.5, 1.0, 1.0, 0.5, -0.5, 0.0, 0.0};
   for (std::size_t k = 0; k < 2 * entry; ++k) EXPECT_NEAR(log[k], expected[k], near) << k;
-  ASSERT_EQ(chunk.end_states.size(), 3U * 9U);
-  const double* end = chunk.end_states.data() + 9;
+  ASSERT_EQ(chunk.end_states.size(), 3U * 10U);
+  const double* end = chunk.end_states.data() + 10;
   const double u = Exact().u(3.0);
-  const double at_end[] = {u, -0.5 * u, -u, 0.5 * u, 0.25 * u * u, 0.5 * u * u, -u, 0.0, 6.0};
-  for (int k = 0; k < 9; ++k) EXPECT_NEAR(end[k], at_end[k], near) << k;
+  const double at_end[] = {u, -0.5 * u, -u, 0.5 * u, 0.25 * u * u, 0.5 * u * u, -u, 0.0, 6.0, 0.0};
+  for (int k = 0; k < 10; ++k) EXPECT_NEAR(end[k], at_end[k], near) << k;
+}
+
+// Numbers of the discrete state are saved like variables, with their value before an event at its own time.
+TEST(Observables, TheDiscreteStateIsATrajectory) {
+  Job switched = job({7, 0, 5});
+  switched.shape.times = 61;
+  switched.fill_times = [](double, double, double* times) {
+    for (int k = 0; k <= 60; ++k) times[k] = 0.05 * k;
+  };
+  const PreparedJob prepared(std::move(switched));
+  InMemoryResult memory;
+  prepared.run(memory);
+  const Chunk& chunk = memory.results();
+  ASSERT_EQ(chunk.values.size(), 3U * 61U * 3U);
+  for (std::size_t k = 0; k < chunk.values.size(); k += 3) {
+    const double t = chunk.times[k / 3];
+    EXPECT_EQ(chunk.values[k], t < std::log(2.0) ? 1.0 : 0.0) << t;
+    EXPECT_EQ(chunk.values[k], chunk.values[k + 2]);  // the observable that shows it
+  }
 }
 
 TEST(Observables, ThatAreMissingAreRefused) {
   EXPECT_THROW(
       {
         InMemoryResult memory;
-        PreparedJob(job({7})).run(memory);
+        PreparedJob(job({8})).run(memory);
       },
       UsageError);
 }

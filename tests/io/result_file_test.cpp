@@ -13,6 +13,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/io/result_statistics.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -276,6 +278,46 @@ TEST_F(ResultFileTest, StatisticsAreThoseOfTheValues) {
     EXPECT_NEAR(reader.values("level_quantile")[t], expected, 1e-14);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator()), 1);
+  EXPECT_EQ(reader.text("accuracy", "level_quantile"), "exact");
+  EXPECT_EQ(reader.numbers("rank_error", "level_quantile"), std::vector<double>{0.0});
+  EXPECT_EQ(file.quantile_error(), 0.0);
+}
+
+TEST_F(ResultFileTest, ApproximateQuantilesSayHowGoodTheyAre) {
+  ResultFileSettings wanted = settings(20000);
+  wanted.trajectories = false;
+  wanted.statistics = {*StatisticRequest::parse("quantile(0.9)")};
+  wanted.quantiles = QuantileAccuracy::approximate;
+  ResultFile file(wanted, OutputFile(path(), false));
+  EXPECT_FALSE(file.quantile_error());
+  for (std::int64_t first = 0; first < wanted.instances; first += 4000) file.write(chunk(wanted, first, 4000));
+  file.finish();
+  const Reader reader(path());
+  const double error = file.quantile_error().value();
+  EXPECT_GT(error, 0.0);
+  EXPECT_LT(error, 0.001);
+  EXPECT_EQ(reader.text("accuracy", "level_quantile"), "approximate");
+  EXPECT_EQ(reader.numbers("rank_error", "level_quantile"), std::vector<double>{error});
+  for (std::size_t t = 0; t < 3; ++t) {
+    const double found = reader.values("level_quantile")[t];
+    int below = 0;
+    for (std::int64_t i = 0; i < wanted.instances; ++i) below += value_of(i, t, 0) < found ? 1 : 0;
+    EXPECT_NEAR(below / 20000.0, 0.9, error + 1.0 / 20000.0);
+  }
+}
+
+// What the memory for quantiles is meant for: exact as long as all values fit it, and where a sketch takes as much.
+TEST_F(ResultFileTest, QuantilesAreApproximateBeyondTheirMemory) {
+  ResultFileSettings wanted = settings(10'000'000);
+  wanted.times = OutputTimes::equal_steps(6);
+  EXPECT_FALSE(sketches_quantiles(wanted));
+  wanted.times = OutputTimes::equal_steps(7);
+  EXPECT_TRUE(sketches_quantiles(wanted));
+  wanted.quantiles = QuantileAccuracy::exact;
+  EXPECT_FALSE(sketches_quantiles(wanted));
+  wanted = settings(1000);
+  wanted.times = OutputTimes::equal_steps(100'001);
+  EXPECT_FALSE(sketches_quantiles(wanted));
 }
 
 TEST_F(ResultFileTest, ReductionsAreColumnsWithTheirYield) {
@@ -339,6 +381,32 @@ TEST_F(ResultFileTest, ValuesAreHeldAfterATerminalEvent) {
   EXPECT_EQ(reader.values("level_count")[2], 2.0);
   EXPECT_DOUBLE_EQ(reader.values("level_mean")[2], (value_of(0, 2, 0) + 17.0) / 2.0);
   EXPECT_EQ(reader.values("reduce_1"), (std::vector<double>{value_of(0, 2, 0), 17.0}));
+}
+
+TEST_F(ResultFileTest, ASavedDiscreteNumberIsHeldAndStandsInTheLogOnce) {
+  ResultFileSettings wanted = settings(1);
+  wanted.model.events = {{"overflows", "", 1, true, false}};
+  wanted.model.discrete = {{"mode", "1", "", 0.0, false}};
+  wanted.saved = {2, 0};
+  wanted.hold = true;
+  Chunk part = chunk(wanted, 0, 1);
+  part.shape.has_end_states = true;
+  part.shape.event_capacity = 1;
+  part.end_states = {7.0, 8.0, 0.0, 0.0, 3.0};  // level, flow, their derivatives, mode
+  part.outcomes[0].status = Status::terminated_by_event;
+  part.outcomes[0].t_reached = 3.0;  // output times are 0, 2 and 4
+  part.outcomes[0].counters.events = 1;
+  part.events = {{3.0, 0, 1}};
+  part.event_values = {2.0, 7.0, 2.0, 3.0, 7.0, 3.0};
+  part.first_event_times = {3.0};
+  ResultFile file(wanted, OutputFile(path(), false));
+  file.write(part);
+  file.finish();
+  const Reader reader(path());
+  EXPECT_EQ(reader.values("mode"), (std::vector<double>{value_of(0, 0, 2), value_of(0, 1, 2), 3.0}));
+  EXPECT_EQ(reader.values("event_before_mode"), std::vector<double>{2.0});
+  EXPECT_EQ(reader.values("event_after_mode"), std::vector<double>{3.0});
+  EXPECT_EQ(reader.values("event_after_level"), std::vector<double>{7.0});
 }
 
 TEST_F(ResultFileTest, CompressionChangesTheSizeAlone) {

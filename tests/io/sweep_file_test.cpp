@@ -235,6 +235,22 @@ TEST_F(SweepFile, EventLogsAreRefusedWhereTheyDoNotFitMemory) {
             "s.toml:3:13: error: event_log is 2147483647, which takes 6597.1 GB for the 48 instances ");
 }
 
+TEST_F(SweepFile, DiscreteNumbersAreNamedLikeVariables) {
+  ModelDescription model = robertson();
+  model.observables = {{"sum", "1", "", 0.0, true}};
+  model.events = {{"hit", "", 0, false, false}};
+  model.discrete = {{"mode", "1", "", 0.0, false}};
+  const std::string text = "model = \"robertson\"\n[output]\n";
+  const ResolvedSweep named =
+      resolve(parse(text + "variables = [\"y2\", \"mode\"]\nreduce = [\"mean(mode) < 0.5\"]\n"), model);
+  EXPECT_EQ(named.saved, (std::vector<int>{1, 4}));
+  EXPECT_EQ(named.reductions.at(0).terms().at(0).place, 1);
+  EXPECT_EQ(resolve(parse(text), model).saved, (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(complaint(text + "reduce = [\"max(mode)\"]\n", model),
+            "s.toml:3:11: error: reduce: \"mode\" is not saved: add it to output.variables; with trajectories = false "
+            "the file does not grow");
+}
+
 TEST_F(SweepFile, WholeNumbersMayBeWrittenWithAnExponent) {
   EXPECT_EQ(parse("model = \"robertson\"\n[ensemble]\ninstances = 2e4\n").sampling.instances, 20000);
   EXPECT_EQ(complaint("model = \"robertson\"\n[ensemble]\ninstances = 2.5\n"),

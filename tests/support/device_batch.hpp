@@ -22,7 +22,6 @@ struct BatchResult : Chunk {
 template <class Method>
 BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool cancelled = false) {
   using Team = TeamOf<typename Method::System>;
-  using System = typename Method::System;
   const EnsembleRun run = ensemble.request();
   const auto count = static_cast<std::size_t>(run.instances);
   InstanceShape shape = run.instance_shape();
@@ -33,11 +32,10 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
     run.fill_instance(i, row.parameters, row.initial, row.t_span);
     run.fill_times(row.t_span[0], row.t_span[1], row.times);
   }
-  constexpr int quantities = System::n + System::observables;
-  std::vector<int> place(quantities);
-  std::iota(place.begin(), place.end(), 0);
+  std::vector<int> place(static_cast<std::size_t>(shape.quantities()), -1);
+  std::iota(place.begin(), place.begin() + shape.saved, 0);
   const KernelOptions options{
-      run.options.rtol, run.options.atol.data(), run.options.step_settings(0.0), {place.data(), quantities}};
+      run.options.rtol, run.options.atol.data(), run.options.step_settings(0.0), {place.data(), shape.saved}};
   const auto settings = integrator_options<Method>(options);
   std::vector<typename Integrator<Method>::Initial> ready(count);
   int next = 0;

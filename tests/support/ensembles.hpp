@@ -70,6 +70,7 @@ struct Ensemble {
   double fixed_step = 0.0;
   double max_steps = 1e6;
   int event_log = 64;
+  bool discrete = false;                   ///< saves the discrete state too
   const DeviceBackend* devices = nullptr;  ///< not null: integrated there, with the kernel of `device_request`
   KernelRequest device_request;
   DeviceShape device_shape;
@@ -104,7 +105,8 @@ struct Ensemble {
       if (times.empty()) out[0] = end;
       for (std::size_t k = 0; k < times.size(); ++k) out[k] = times[k];
     };
-    for (int i = 0; i < run.shape.variables + run.shape.observables; ++i) run.saved.push_back(i);
+    const int saved = discrete ? run.shape.quantities() : run.shape.variables + run.shape.observables;
+    for (int i = 0; i < saved; ++i) run.saved.push_back(i);
     run.options.rtol = rtol;
     run.options.atol = atol.empty() ? std::vector<double>(variable_count(), rtol) : atol;
     run.options.threads = threads;

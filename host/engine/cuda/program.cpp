@@ -362,7 +362,8 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   BatchMemory memory(static_cast<std::size_t>(batch_size_), layout, demand_);
   const auto variables = static_cast<std::size_t>(layout.variables);
   const DeviceTable<double> atol(options.atol, variables);
-  const DeviceTable<int> place(options.saved.place, variables + static_cast<std::size_t>(layout.observables));
+  const DeviceTable<int> place(options.saved.place,
+                               static_cast<std::size_t>(layout.variables + layout.observables + layout.discrete));
   const bool sampled = demand_.sampling.has_value();
   std::optional<DevicePlan> plan;
   if (sampled) plan.emplace(demand_.sampling->plan);

@@ -279,8 +279,8 @@ void print_result(const RunSummary& summary, const PreparedJob& prepared,
 }  // namespace
 
 int run(const RunArguments& arguments) {
+  const Sweep sweep = read_sweep(arguments);  // which may wait for a pipe: a signal ends that
   handle_signals();
-  const Sweep sweep = read_sweep(arguments);
   // Before anything takes time.
   OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
                     {sweep.path, sweep.table, sweep.model});

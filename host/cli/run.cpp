@@ -300,8 +300,8 @@ void print_result(const RunSummary& summary, const Sweep& sweep, const PreparedJ
 }  // namespace
 
 int run(const RunArguments& arguments) {
+  const Sweep sweep = read_sweep(arguments);  // which may wait for a pipe: a signal ends that
   handle_signals();
-  const Sweep sweep = read_sweep(arguments);
   // Before anything takes time.
   OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
                     {sweep.path, sweep.table, sweep.model});

@@ -81,7 +81,7 @@ LoadedKernel load_library(const Library& wanted, const std::function<void(const 
   if (announce) announce(wanted.announcement);
   const auto start = std::chrono::steady_clock::now();
   CompiledUnit compiled;
-  compile(wanted.unit.text, with_headers(wanted.flags), compiler, model, wanted.label.model, compiled);
+  compile(wanted.unit.text, compiler_flags(wanted.flags, compiler), compiler, model, wanted.label.model, compiled);
   const auto content = cache.put(read_file(compiled.object), ".so");
   const fs::path file = content ? cache.path({"", {}, *content, {}}) : compiled.object;
   auto loaded = open_library(file, "compiled");
@@ -202,7 +202,8 @@ InspectedModel inspect_model(const std::string& model) {
   const KernelUnit unit = kernel_unit({.model = model}, source, "kernels/entry/inspection.hpp", "MANYFOLD_INSPECTION");
   const std::string flags = fmt::format("{} -O1 {}", build::kernel_flags, instruction_set_flags("scalar"));
   CompiledUnit compiled;
-  compile(unit.text, with_headers(flags), needed_compiler(), source.file, model, compiled);
+  const fs::path compiler = needed_compiler();
+  compile(unit.text, compiler_flags(flags, compiler), compiler, source.file, model, compiled);
   void* library = dlopen(compiled.object.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     throw std::runtime_error("the inspection cannot be loaded: " + loader_error("the loader does not say why"));

@@ -33,11 +33,18 @@ bool is_modelica(const std::string& model) {
 
 namespace {
 
+void check_is_file(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return;
+  throw UsageError(
+      fmt::format("model file '{}' {}", path.string(), fs::exists(path, error) ? "is no file" : "does not exist"));
+}
+
 /// The header that the Modelica file becomes, in the cache of kernels under the name of its content.
 fs::path translated(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) throw UsageError(fmt::format("model file '{}' does not exist", path.string()));
+  check_is_file(path);
   const std::string text = read_file(path);
+  std::error_code error;
   static std::mutex one_at_a_time;
   static std::map<std::string, fs::path> done;  // by content
   const std::lock_guard lock(one_at_a_time);
@@ -68,8 +75,7 @@ ModelSource find_model(const std::string& model) {
   }
   const fs::path path(model);
   if (path.extension() == ".hpp") {
-    std::error_code error;
-    if (!fs::is_regular_file(path, error)) throw UsageError(fmt::format("model file '{}' does not exist", model));
+    check_is_file(path);
     const fs::path file = fs::canonical(path);
     if (file.native().find_first_of("\"\n\r") != std::string::npos) {
       throw UsageError(

@@ -112,9 +112,14 @@ fs::path needed_compiler() {
                         chosen));
 }
 
-std::vector<std::string> with_headers(const std::string& flags) {
+std::vector<std::string> compiler_flags(const std::string& flags, const fs::path& compiler) {
   std::istringstream words(flags);
   std::vector<std::string> result(std::istream_iterator<std::string>(words), {});
+  std::error_code ignored;
+  if ((compiler.filename().string() + fs::canonical(compiler, ignored).string()).find("clang") != std::string::npos) {
+    // Models with hundreds of variables reach the usual limits.
+    result.insert(result.end(), {"-fbracket-depth=65536", "-fconstexpr-steps=2147483647"});
+  }
   result.push_back("-I" + (header_root() / "include").string());
   result.push_back("-I" + header_root().string());
   return result;

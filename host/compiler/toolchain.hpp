@@ -16,8 +16,8 @@ std::string default_instruction_set();
 /// Compiler flags of an instruction set. Throws UsageError for an unknown one.
 std::string instruction_set_flags(const std::string& name);
 
-/// `flags`, word by word, and those that name the folders of the headers.
-std::vector<std::string> with_headers(const std::string& flags);
+/// `flags`, word by word, those that name the folders of the headers, and those that `compiler` needs besides.
+std::vector<std::string> compiler_flags(const std::string& flags, const std::filesystem::path& compiler);
 
 /// Root of the headers (`manyfold/`, `kernels/`, `problems/` are found from it).
 std::filesystem::path header_root();

@@ -1,10 +1,10 @@
 #include "host/io/sweep_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -138,15 +138,23 @@ class SweepReader : SweepValues {
   std::span<const std::string> methods_;
 };
 
+/// A pipe may be read too. A device may have no end.
 std::string read_text(const std::filesystem::path& path) {
+  constexpr std::size_t most = std::size_t{64} << 20;
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  std::string text;
-  const bool readable = file && !std::filesystem::is_directory(path);
-  if (readable) text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  if (!readable) {
+  if (!file || std::filesystem::is_directory(path)) {
     throw UsageError(fmt::format("{}:1:1: error: the sweep file cannot be read: {}", path.string(),
                                  std::strerror(errno != 0 ? errno : EISDIR)));
+  }
+  std::string text;
+  std::array<char, 65536> part;
+  while (text.size() <= most && (file.read(part.data(), part.size()) || file.gcount() > 0)) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (text.size() > most) {
+    throw UsageError(
+        fmt::format("{}:1:1: error: the sweep file has more than {} bytes: is it one?", path.string(), most));
   }
   return text;
 }

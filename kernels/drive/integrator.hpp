@@ -67,6 +67,7 @@ class Integrator {
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
     for (int i = 0; i < System::constants_size; ++i) state_.p[i] = Real(1.0);
     state_.path.start(Mask(true), Real(1.0), state_.dy);
+    state_.memory = {};  // which start reads
     state_.memory.start(Mask(true));
     state_.patient = state_.discontinuous = Mask(false);
     work_.newton_passes = 0.0;

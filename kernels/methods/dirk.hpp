@@ -224,7 +224,7 @@ class DiagonallyImplicit {
   MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, Real (&error)[n]) const {
     if constexpr (tests_interior<System>()) {
       Real interior[n];
-      interior_residual<System, weights, theta, first>(state, h, z_, z_[s - first - 1], interior);
+      interior_residual<System, weights, InteriorPoint{theta}, first>(state, h, z_, z_[s - first - 1], interior);
       static_for<n>([&](auto i) {
         if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i))
           error[i] += select(state.discontinuous, Real(0.0), Real(reduced_interior_weight) * interior[i]);

@@ -39,12 +39,18 @@ constexpr double widest_gap(const double (&c)[s], int rank = 0) {
   return middle;
 }
 
+/// A place in a step, which is a struct for clang below 18, whose templates take no numbers with a fraction.
+struct InteriorPoint {
+  double theta;
+};
+
 /// F(t + theta h, P, P') of the dense output of an attempt, P = y + end + sum_i w_i x_i with the `weights` from number
 /// `first` on: `x` [count][n] is what the method keeps of its stages, `end` [n] is y_(n+1) - y_n.
-template <class System, auto weights, double theta, int first = 0, class Real, int count>
+template <class System, auto weights, InteriorPoint point, int first = 0, class Real, int count>
 MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const Real (&x)[count][System::n],
                                        const Real (&end)[System::n], Real (&F)[System::n]) {
   constexpr int n = System::n;
+  constexpr double theta = point.theta;
   constexpr auto at = dense_weights_at(weights, theta - 1.0);
   const Real over_h = Real(1.0) / h;
   Real Y[n];

@@ -323,7 +323,7 @@ class Collocation {
       constexpr double start_here = share_of_start(theta);
       constexpr bool first = point == 0;
       Real here[n];
-      interior_residual<System, polynomial, theta>(state, h, z_, z_[s - 1], here);
+      interior_residual<System, polynomial, InteriorPoint{theta}>(state, h, z_, z_[s - 1], here);
       static_for<n>([&](auto i) {
         if constexpr (System::algebraic_equation(i)) {
           here[i] -= Real(start_here) * start[i];

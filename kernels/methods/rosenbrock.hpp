@@ -184,7 +184,7 @@ class Rosenbrock {
     Real end[n];
     Real moving[n];
     increment(end);
-    interior_residual<System, weights, theta>(state, h, U_, end, error);
+    interior_residual<System, weights, InteriorPoint{theta}>(state, h, U_, end, error);
     stages_.matrices().apply_dy(state.dy, moving);
     static_for<n>([&](auto i) {
       if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {

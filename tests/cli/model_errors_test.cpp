@@ -106,6 +106,14 @@ TEST_F(ModelErrors, AnIndexOutOfRangeIsShownByEitherCompiler) {
                  "CXX=clang++");
 }
 
+// Whatever its methods use of the language has to be known to clang 14 too, which Debian 12 has.
+TEST_F(ModelErrors, ARightModelIsSolvedWithClang) {
+  if (std::system("clang++ --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no clang++";
+  write({.equations = "    f[0] = y[1];\n    f[1] = p[0] * y[0];"});
+  const Outcome outcome = call("solve model.hpp --json --method rodas5p", "CXX=clang++ MANYFOLD_ISA=scalar");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
 TEST_F(ModelErrors, AParameterOfAModelWithoutParametersIsRefused) {
   expect_refused({.parameters = "", .equations = "    f[0] = y[1];\n    f[1] = p[0] * y[0];"},
                  {"model.hpp", "equation 2: f[1] in rhs uses p, but the model has no parameters"});

@@ -306,6 +306,8 @@ TEST_F(ModelicaFiles, WrongFilesAreMisuse) {
   expect_misuse("compile wrong.mo", {"wrong.mo:4:7: error: unknown name 'y'"});
   expect_misuse("compile robertson", {"compile takes a .mo file"});
   expect_misuse("solve missing.mo", {"model file 'missing.mo' does not exist"});
+  fs::create_directory(folder_ / "folder.mo");
+  expect_misuse("solve folder.mo", {"model file 'folder.mo' is no file"});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <netcdf.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -228,6 +229,14 @@ TEST_F(Output, ASecondSignalEndsTheRunAtOnceAndLeavesNothing) {
   kill(child, SIGINT);
   EXPECT_EQ(finish(child).code, 128 + SIGINT);
   expect_only({"sweep.toml", "wrong.hpp", "wrong.toml"});
+}
+
+TEST_F(Output, OneSignalEndsTheWaitForASweepFileThatIsAPipe) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe.toml").c_str(), 0600), 0);
+  const pid_t child = start("run pipe.toml");
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  kill(child, SIGTERM);
+  EXPECT_EQ(finish(child).code, 128 + SIGTERM);
 }
 
 TEST_F(Output, ASignalAtAnyInstantLeavesAWholeFileOrNone) {

@@ -293,6 +293,15 @@ TEST_F(SweepFile, AMissingSweepFileIsNamed) {
   }
 }
 
+TEST_F(SweepFile, ADeviceWithoutEndIsNotReadForEver) {
+  try {
+    parse_sweep_file("/dev/zero", methods);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "/dev/zero:1:1: error: the sweep file has more than 67108864 bytes: is it one?");
+  }
+}
+
 TEST_F(SweepFile, TimesMustRunWithTheTimeSpanAndStayInIt) {
   const std::string start = "model = \"robertson\"\nt_span = [10.0, 0.0]\n[output]\n";
   EXPECT_EQ(complaint(start + "times = [10.0, 5.0, 0.0]\n"), "accepted");

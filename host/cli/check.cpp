@@ -2,6 +2,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/compiler/kernel_library.hpp"
+#include "host/compiler/model_source.hpp"
 #include "host/io/result_names.hpp"
 
 namespace manyfold::cli {
@@ -10,8 +11,8 @@ int check(const std::string& model) {
   InspectedModel inspected = inspect_model(model);
   std::vector<std::string> problems = unfit_names(inspected.model);
   problems.insert(problems.end(), inspected.problems.begin(), inspected.problems.end());
-  // A Modelica file, not what was made of it.
-  const std::string file = std::filesystem::path(model).has_extension() ? model : inspected.file.string();
+  // Not the header that a Modelica file becomes.
+  const std::string file = is_modelica(model) ? model : inspected.file.string();
   for (const std::string& problem : problems) {
     std::cerr << fmt::format("{}: error: {}\n", file, problem);
   }

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace manyfold {
 namespace {
 
@@ -39,7 +41,7 @@ std::int64_t group_memory(const std::filesystem::path& groups, const std::filesy
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const std::string group = line.substr(second + 1);
     if (controllers == ",,") {
       least = std::min(least, least_limit(folder, group, "memory.max"));

@@ -1,5 +1,6 @@
 #pragma once
-// Initial values that follow from equations within a model: Newton's method for a few of them.
+// Initial values that follow from equations within a model: Newton's method for a few of them, and a homotopy where
+// that finds nothing.
 
 namespace manyfold {
 
@@ -47,57 +48,67 @@ constexpr bool solve_damped(const double (&matrix)[n][n + 1], double (&step)[n][
   return solve(step);
 }
 
-/// Where the residual falls no more, is it zero up to rounding? Its step is tiny then, or it is itself beside the terms
-/// that it consists of.
+/// A residual that falls no more is zero up to rounding if the step is tiny that would make it zero,
 template <int n>
-constexpr bool is_rounding(const double (&z)[n], const double (&r)[n], const double (&step)[n],
-                           const double (&matrix)[n][n + 1]) {
-  bool still = true;
-  bool cancels = true;
+constexpr bool is_tiny(const double (&step)[n][n + 1], const double (&z)[n]) {
+  bool tiny = true;
+  for (int i = 0; i < n; ++i) tiny = tiny && magnitude(step[i][n]) <= 1e-6 * magnitude(z[i]) + 1e-12;
+  return tiny;
+}
+
+/// or if it is itself beside the terms that it consists of.
+template <int n>
+constexpr bool cancels(const double (&r)[n], const double (&matrix)[n][n + 1], const double (&z)[n]) {
+  bool small = true;
   for (int i = 0; i < n; ++i) {
     double terms = 0.0;
     for (int j = 0; j < n; ++j) terms += magnitude(matrix[i][j] * z[j]);
-    still = still && magnitude(step[i]) <= 1e-6 * magnitude(z[i]) + 1e-12;
-    cancels = cancels && magnitude(r[i]) <= 1e-12 * terms;
+    small = small && magnitude(r[i]) <= 1e-12 * terms;
   }
-  return still || cancels;
+  return small;
 }
 
-}  // namespace block_solver
+template <int n>
+constexpr double size(const double (&r)[n]) {
+  double sum = 0.0;
+  for (int i = 0; i < n; ++i) sum += r[i] * r[i];
+  return sum;
+}
 
-/// Moves `z` to where residual(z, r) makes r zero, if there is such a point near; otherwise z becomes NaN. Derivatives
-/// are differences; steps are halved until the residual falls.
+/// Derivatives of the residual by differences, into the first n columns.
+template <int n, int rows, int columns, class Residual>
+constexpr void differentiate(const double (&at)[n], Residual&& residual, double (&matrix)[rows][columns]) {
+  double z[n] = {};
+  for (int i = 0; i < n; ++i) z[i] = at[i];
+  for (int j = 0; j < n; ++j) {
+    const double step = 1e-7 * (magnitude(at[j]) + 1e-4);
+    double above[n] = {};
+    double below[n] = {};
+    z[j] = at[j] + step;
+    residual(z, above);
+    z[j] = at[j] - step;
+    residual(z, below);
+    z[j] = at[j];
+    for (int i = 0; i < n; ++i) matrix[i][j] = (above[i] - below[i]) / (2.0 * step);
+  }
+}
+
+/// Newton's method, whose steps are halved until the residual falls. False: no zero was found.
 template <int n, class Residual>
-constexpr void solve_block(double (&z)[n], Residual&& residual) {
-  const auto size = [&](const double(&r)[n]) {
-    double sum = 0.0;
-    for (int i = 0; i < n; ++i) sum += r[i] * r[i];
-    return sum;
-  };
+constexpr bool descend(double (&z)[n], Residual&& residual) {
   double r[n] = {};
   residual(z, r);
   const double size_at_start = size(r);
-  bool found = false;
   for (int iteration = 0; iteration < 100; ++iteration) {
     double matrix[n][n + 1] = {};
-    for (int j = 0; j < n; ++j) {
-      const double kept = z[j];
-      const double step = 1e-7 * (block_solver::magnitude(kept) + 1e-4);
-      double above[n] = {};
-      double below[n] = {};
-      z[j] = kept + step;
-      residual(z, above);
-      z[j] = kept - step;
-      residual(z, below);
-      z[j] = kept;
-      for (int i = 0; i < n; ++i) matrix[i][j] = (above[i] - below[i]) / (2.0 * step);
-    }
+    differentiate(z, residual, matrix);
     double solution[n][n + 1] = {};
     for (int i = 0; i < n; ++i) {
       matrix[i][n] = r[i];
       for (int j = 0; j <= n; ++j) solution[i][j] = matrix[i][j];
     }
-    if (!block_solver::solve(solution) && !block_solver::solve_damped(matrix, solution)) break;
+    const bool regular = solve(solution);
+    if (!regular && !solve_damped(matrix, solution)) break;
     double next[n] = {};
     double next_r[n] = {};
     double damping = 1.0;
@@ -107,9 +118,8 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
       if (size(next_r) < size(r)) break;
     }
     if (!(size(next_r) < size(r))) {
-      double step[n] = {};
-      for (int i = 0; i < n; ++i) step[i] = solution[i][n];
-      found = block_solver::is_rounding(z, r, step, matrix);
+      // Where the matrix is singular, steps vanish in minima of the residual too.
+      if ((regular && is_tiny(solution, z)) || cancels(r, matrix, z)) return true;
       break;
     }
     for (int i = 0; i < n; ++i) {
@@ -118,8 +128,119 @@ constexpr void solve_block(double (&z)[n], Residual&& residual) {
     }
   }
   // A root of higher order is found slowly.
-  found = found || size(r) <= 1e-16 * size_at_start;
-  for (int i = 0; i < n && !found; ++i) z[i] = (r[i] - r[i]) / (r[i] - r[i]);
+  return size(r) <= 1e-16 * size_at_start;
+}
+
+/// Newton's homotopy F(z) = (1 - lambda) F(z_0). Its curve is followed from lambda = 0 to where lambda is 1: along the
+/// tangent, and back to the curve across it. It passes the points where Newton's matrix is singular. Allgower & Georg,
+/// Numerical Continuation Methods (1990), chapters 4 and 6.
+template <int n, class Residual>
+class Homotopy {
+ public:
+  constexpr Homotopy(const double (&z)[n], const Residual& residual) : residual_(residual) {
+    residual_(z, start_);
+    for (int i = 0; i < n; ++i) {
+      scale_[i] = z[i] != 0.0 ? magnitude(z[i]) : 1.0;
+      z_[i] = z[i];
+    }
+  }
+
+  /// Moves `z` near the zero. The curve goes off in the `direction` (1 or -1) of lambda. False if it leads nowhere.
+  constexpr bool follow(double direction, double (&z)[n]) {
+    double u[n + 1] = {};  // z in units of its scale, and lambda
+    for (int i = 0; i < n; ++i) u[i] = z_[i] / scale_[i];
+    for (int i = 0; i <= n; ++i) tangent_[i] = i == n ? direction : 0.0;
+    double length = 0.1;
+    for (int step = 0; step < 500 && length > 1e-10 && turn(u); ++step) {
+      double next[n + 1] = {};
+      int corrections = correct(u, length, next);
+      for (; corrections == 0 && length > 1e-10; corrections = correct(u, length, next)) length *= 0.25;
+      const double share = next[n] >= 1.0 ? (1.0 - u[n]) / (next[n] - u[n]) : 1.0;
+      for (int i = 0; i < n; ++i) z[i] = (u[i] + share * (next[i] - u[i])) * scale_[i];
+      if (next[n] >= 1.0) return corrections > 0;
+      for (int i = 0; i <= n; ++i) u[i] = next[i];
+      if (corrections <= 2) length *= 2.0;
+      if (!(size(u) < far_away)) break;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr double far_away = 1e24;  // squared
+  static constexpr int most_corrections = 6;
+
+  /// The derivatives of the homotopy and, in the last column, its values; the tangent in the last row.
+  constexpr void assemble(const double (&u)[n + 1], double (&matrix)[n + 1][n + 2]) const {
+    double z[n] = {};
+    double r[n] = {};
+    for (int i = 0; i < n; ++i) z[i] = u[i] * scale_[i];
+    differentiate(z, residual_, matrix);
+    residual_(z, r);
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) matrix[i][j] *= scale_[j];
+      matrix[i][n] = start_[i];
+      matrix[i][n + 1] = r[i] - (1.0 - u[n]) * start_[i];
+    }
+    for (int j = 0; j <= n; ++j) matrix[n][j] = tangent_[j];
+    matrix[n][n + 1] = 0.0;
+  }
+
+  /// The tangent at u, which goes on as the one before did.
+  constexpr bool turn(const double (&u)[n + 1]) {
+    double matrix[n + 1][n + 2] = {};
+    assemble(u, matrix);
+    for (int i = 0; i <= n; ++i) matrix[i][n + 1] = i == n ? 1.0 : 0.0;
+    if (!solve(matrix)) return false;
+    double largest = 0.0;
+    for (int i = 0; i <= n; ++i) {
+      tangent_[i] = matrix[i][n + 1];
+      largest = magnitude(tangent_[i]) > largest ? magnitude(tangent_[i]) : largest;
+    }
+    for (double& component : tangent_) component /= largest;
+    return largest - largest == 0.0;
+  }
+
+  /// The point of the curve some `length` further, and how many corrections that took; 0: they do not converge.
+  constexpr int correct(const double (&u)[n + 1], double length, double (&next)[n + 1]) const {
+    for (int i = 0; i <= n; ++i) next[i] = u[i] + length * tangent_[i];
+    for (int correction = 1; correction <= most_corrections; ++correction) {
+      double matrix[n + 1][n + 2] = {};
+      assemble(next, matrix);
+      if (!solve(matrix)) return 0;
+      double moved = 0.0;
+      for (int i = 0; i <= n; ++i) {
+        next[i] -= matrix[i][n + 1];
+        moved += matrix[i][n + 1] * matrix[i][n + 1];
+      }
+      if (moved <= 1e-12 * (1.0 + size(next))) return correction;
+    }
+    return 0;
+  }
+
+  const Residual& residual_;
+  double z_[n] = {};
+  double scale_[n] = {};
+  double start_[n] = {};
+  double tangent_[n + 1] = {};
+};
+
+}  // namespace block_solver
+
+/// Moves `z` to where residual(z, r) makes r zero, if that is found from there; otherwise z becomes NaN.
+template <int n, class Residual>
+constexpr void solve_block(double (&z)[n], const Residual& residual) {
+  double start[n] = {};
+  for (int i = 0; i < n; ++i) start[i] = z[i];
+  if (block_solver::descend(z, residual)) return;
+  block_solver::Homotopy<n, Residual> homotopy(start, residual);
+  const auto reaches = [&](double direction) {
+    return homotopy.follow(direction, z) && block_solver::descend(z, residual);
+  };
+  if (reaches(1.0) || reaches(-1.0)) return;
+  for (double& value : z) {
+    const double zero = value - value;
+    value = zero / zero;
+  }
 }
 
 /// `value`, or `otherwise` where it is not finite: what follows from equations may divide by zero where others serve.

@@ -1,0 +1,59 @@
+// Equations from which the steps of Newton's method lead nowhere, or that have no solution.
+#include <manyfold/block_solver.hpp>
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace manyfold {
+namespace {
+
+TEST(BlockSolver, ZerosBeyondAMinimumOfTheResidualAreFound) {
+  // Newton's method alone goes from 0 to 1 and back; halved steps end in the minimum at sqrt(2/3).
+  double x[] = {0.0};
+  solve_block(x, [](const auto& z, auto& r) { r[0] = z[0] * z[0] * z[0] - 2.0 * z[0] + 2.0; });
+  EXPECT_NEAR(x[0], -1.7692923542386314, 1e-12);
+  // Freudenstein & Roth, Numerical solution of systems of nonlinear equations, JACM 10 (1963): descents from here end
+  // at (11.41, -0.897).
+  double roth[] = {0.5, -2.0};
+  solve_block(roth, [](const auto& z, auto& r) {
+    r[0] = -13.0 + z[0] + ((5.0 - z[1]) * z[1] - 2.0) * z[1];
+    r[1] = -29.0 + z[0] + ((z[1] + 1.0) * z[1] - 14.0) * z[1];
+  });
+  EXPECT_NEAR(roth[0], 5.0, 1e-10);
+  EXPECT_NEAR(roth[1], 4.0, 1e-10);
+}
+
+TEST(BlockSolver, ADistantStartIsNoObstacle) {
+  double x[] = {20.0};
+  solve_block(x, [](const auto& z, auto& r) { r[0] = std::atan(z[0]) - 0.5; });
+  EXPECT_NEAR(x[0], std::tan(0.5), 1e-12);
+  // A diode that the start drives with 2 V, across 1 kOhm from 5 V.
+  double v[] = {2.0};
+  const auto diode = [](const auto& z, auto& r) { r[0] = (5.0 - z[0]) / 1e3 - 1e-12 * (std::exp(z[0] / 0.026) - 1.0); };
+  solve_block(v, diode);
+  double residual[1];
+  diode(v, residual);
+  EXPECT_NEAR(residual[0], 0.0, 1e-15);
+}
+
+TEST(BlockSolver, WithoutASolutionNoNumberIsLeft) {
+  double x[] = {1.0};
+  solve_block(x, [](const auto& z, auto& r) { r[0] = z[0] * z[0] + 4.0; });
+  EXPECT_TRUE(std::isnan(x[0]));
+  double pair[] = {1.0, 1.0};
+  solve_block(pair, [](const auto& z, auto& r) {
+    r[0] = z[0] + z[1] - 1.0;
+    r[1] = z[0] + z[1] - 2.0;
+  });
+  EXPECT_TRUE(std::isnan(pair[0]) && std::isnan(pair[1]));
+}
+
+TEST(BlockSolver, MultipleZerosAreFound) {
+  double x[] = {1.0};
+  solve_block(x, [](const auto& z, auto& r) { r[0] = z[0] * z[0]; });
+  EXPECT_NEAR(x[0], 0.0, 1e-6);
+}
+
+}  // namespace
+}  // namespace manyfold

@@ -5,6 +5,7 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -12,6 +13,13 @@
 #include <iostream>
 #include <limits>
 #include <thread>
+
+#include "bench/ida_model.hpp"
+#include "bench/problems/hires.hpp"
+#include "bench/problems/pollution.hpp"
+#include "bench/problems/ring_modulator.hpp"
+#include "problems/das1/das1.hpp"
+#include "problems/diffusion/diffusion.hpp"
 
 namespace manyfold::bench {
 namespace {
@@ -25,7 +33,7 @@ void robertson_residual(double, const double* y, const double* dy, const double*
   F[1] = dy[1] - consumed + returned + p[2] * y[1] * y[1];
   F[2] = y[0] + y[1] + y[2] - 1.0;
 }
-void robertson_jacobian(double, double shift, const double* y, const double* p, double** J) {
+void robertson_jacobian(double, double shift, const double* y, const double*, const double* p, double** J) {
   J[0][0] = shift + p[0];
   J[1][0] = -p[1] * y[2];
   J[2][0] = -p[1] * y[1];
@@ -50,7 +58,7 @@ void pendulum_residual(double, const double* y, const double* dy, const double* 
   F[3] = dy[3] + y[4] * y[1] + p[0];
   F[4] = y[2] * y[2] + y[3] * y[3] - y[4] * p[1] * p[1] - p[0] * y[1];
 }
-void pendulum_jacobian(double, double shift, const double* y, const double* p, double** J) {
+void pendulum_jacobian(double, double shift, const double* y, const double*, const double* p, double** J) {
   for (int i = 0; i < 4; ++i) J[i][i] = shift;
   J[2][0] = J[3][1] = -1.0;
   J[0][2] = J[1][3] = y[4];
@@ -92,7 +100,7 @@ void amplifier_residual(double t, const double* y, const double* dy, const doubl
   F[6] = C[4] * (dy[7] - dy[6]) - (y[6] - p[Ub]) * G[8] - p[alpha] * second;
   F[7] = C[4] * (dy[6] - dy[7]) - y[7] * G[9];
 }
-void amplifier_jacobian(double, double shift, const double* y, const double* p, double** J) {
+void amplifier_jacobian(double, double shift, const double* y, const double*, const double* p, double** J) {
   const double first = p[beta] * p[per_UF] * std::exp((y[1] - y[2]) * p[per_UF]);
   const double second = p[beta] * p[per_UF] * std::exp((y[4] - y[5]) * p[per_UF]);
   const double base = 1.0 - p[alpha];
@@ -117,6 +125,10 @@ void amplifier_jacobian(double, double shift, const double* y, const double* p, 
   J[6][6] = -shift * C[4] - G[8];
   J[7][6] = J[6][7] = shift * C[4];
   J[7][7] = -shift * C[4] - G[9];
+}
+void amplifier_derive(double* p) {
+  for (int k = 0; k < 10; ++k) p[G0 + k] = 1.0 / p[R0 + k];
+  p[per_UF] = 1.0 / p[UF];
 }
 void amplifier_initial(const double* p, double* y, double* dy) {
   const double* C = p + C1;
@@ -151,10 +163,11 @@ int residual(realtype t, N_Vector y, N_Vector dy, N_Vector F, void* data) {
   return 0;
 }
 
-int jacobian(realtype t, realtype shift, N_Vector y, N_Vector, N_Vector, SUNMatrix J, void* data, N_Vector, N_Vector,
+int jacobian(realtype t, realtype shift, N_Vector y, N_Vector dy, N_Vector, SUNMatrix J, void* data, N_Vector, N_Vector,
              N_Vector) {
   const auto& instance = *static_cast<Instance*>(data);
-  instance.problem->jacobian(t, shift, N_VGetArrayPointer(y), instance.parameters.data(), SM_COLS_D(J));
+  instance.problem->jacobian(t, shift, N_VGetArrayPointer(y), N_VGetArrayPointer(dy), instance.parameters.data(),
+                             SM_COLS_D(J));
   return 0;
 }
 
@@ -188,6 +201,11 @@ void integrate(const IdaProblem& problem, const std::vector<double>& parameters,
   SUNLinearSolver solver = SUNLinSol_Dense(y, matrix, context);
   check(IDASetLinearSolver(ida, solver, matrix), "IDASetLinearSolver");
   check(IDASetJacFn(ida, jacobian), "IDASetJacFn");
+  N_Vector id = N_VNew_Serial(n, context);
+  if (!problem.consistent) {
+    std::copy(problem.differential.begin(), problem.differential.end(), N_VGetArrayPointer(id));
+    check(IDASetId(ida, id), "IDASetId");
+  }
   // Failures are counted, not printed.
   IDASetErrHandlerFn(
       ida, [](int, const char*, const char*, char*, void*) {}, nullptr);
@@ -197,16 +215,14 @@ void integrate(const IdaProblem& problem, const std::vector<double>& parameters,
   for (std::int64_t i = next++; i < instances; i = next++) {
     const auto first = parameters.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * np);
     instance.parameters.assign(first, first + problem.parameters);
-    if (problem.name == "transistor_amplifier") {
-      for (int k = 0; k < 10; ++k)
-        instance.parameters.push_back(1.0 / instance.parameters[static_cast<std::size_t>(R0 + k)]);
-      instance.parameters.push_back(1.0 / instance.parameters[UF]);
-    }
+    instance.parameters.resize(static_cast<std::size_t>(problem.constants));
+    if (problem.derive != nullptr) problem.derive(instance.parameters.data());
     problem.initial(instance.parameters.data(), N_VGetArrayPointer(y), N_VGetArrayPointer(dy));
     check(IDAReInit(ida, 0.0, y, dy), "IDAReInit");
     check(IDASetStopTime(ida, problem.t_end), "IDASetStopTime");
     realtype reached = 0.0;
-    const int flag = IDASolve(ida, problem.t_end, &reached, y, dy, IDA_NORMAL);
+    int flag = problem.consistent ? IDA_SUCCESS : IDACalcIC(ida, IDA_YA_YDP_INIT, problem.t_end);
+    if (flag >= 0) flag = IDASolve(ida, problem.t_end, &reached, y, dy, IDA_NORMAL);
     for (int k = 0; k < problem.variables; ++k) {
       end_points[i * problem.variables + k] =
           flag >= 0 ? N_VGetArrayPointer(y)[k] : std::numeric_limits<double>::quiet_NaN();
@@ -225,6 +241,7 @@ void integrate(const IdaProblem& problem, const std::vector<double>& parameters,
   SUNLinSolFree(solver);
   SUNMatDestroy(matrix);
   IDAFree(&ida);
+  N_VDestroy(id);
   N_VDestroy(tolerance);
   N_VDestroy(dy);
   N_VDestroy(y);
@@ -234,10 +251,21 @@ void integrate(const IdaProblem& problem, const std::vector<double>& parameters,
 }  // namespace
 
 const std::vector<IdaProblem>& ida_problems() {
+  static const auto by_hand = [](const char* name, int variables, int parameters, int constants, double t_end,
+                                 auto derive, auto residual, auto jacobian, auto initial) {
+    return IdaProblem{name,     name,     variables, parameters, constants, t_end, derive,
+                      residual, jacobian, initial,   true,       {},        {}};
+  };
   static const std::vector<IdaProblem> problems = {
-      {"robertson", 3, 3, 1e5, robertson_residual, robertson_jacobian, robertson_initial},
-      {"pendulum", 5, 3, 10.0, pendulum_residual, pendulum_jacobian, pendulum_initial},
-      {"transistor_amplifier", 8, 21, 0.2, amplifier_residual, amplifier_jacobian, amplifier_initial}};
+      by_hand("robertson", 3, 3, 3, 1e5, nullptr, robertson_residual, robertson_jacobian, robertson_initial),
+      by_hand("pendulum", 5, 3, 3, 10.0, nullptr, pendulum_residual, pendulum_jacobian, pendulum_initial),
+      by_hand("transistor_amplifier", 8, 21, 32, 0.2, amplifier_derive, amplifier_residual, amplifier_jacobian,
+              amplifier_initial),
+      ida_problem<Hires>("bench/problems/hires.hpp"),
+      ida_problem<Das1>("", 1.0),
+      ida_problem<RingModulator>("bench/problems/ring_modulator.hpp"),
+      ida_problem<Pollution>("bench/problems/pollution.hpp"),
+      ida_problem<Diffusion<40>>()};
   return problems;
 }
 

@@ -10,14 +10,22 @@ namespace manyfold::bench {
 /// The benchmark problems in the form IDA wants.
 struct IdaProblem {
   std::string name;
-  int variables;
-  int parameters;
-  double t_end;
-  void (*residual)(double t, const double* y, const double* dy, const double* p, double* F);
-  /// J = F_y + shift F_y', column by column.
-  void (*jacobian)(double t, double shift, const double* y, const double* p, double** columns);
-  /// Consistent y and y' at t = 0.
-  void (*initial)(const double* p, double* y, double* dy);
+  std::string model;  ///< for our command
+  int variables = 0;
+  int parameters = 0;
+  int constants = 0;  ///< parameters and the numbers that follow from them
+  double t_end = 0.0;
+  /// Completes p [constants] behind its parameters.
+  void (*derive)(double* p) = nullptr;
+  void (*residual)(double t, const double* y, const double* dy, const double* p, double* F) = nullptr;
+  /// Adds F_y + shift F_y' to zeros, column by column.
+  void (*jacobian)(double t, double shift, const double* y, const double* dy, const double* p,
+                   double** columns) = nullptr;
+  /// y and y' at t = 0.
+  void (*initial)(const double* p, double* y, double* dy) = nullptr;
+  bool consistent = true;            ///< these are; else IDACalcIC completes them
+  std::vector<double> differential;  ///< then: 1 for differential variables, 0 for algebraic ones
+  std::vector<double> defaults;      ///< of the parameters; empty: the comparison has a distribution of its own
 };
 
 const std::vector<IdaProblem>& ida_problems();

@@ -1,7 +1,7 @@
 #pragma once
 // The norm in which errors and Newton corrections are small or not: weighted root mean square,
 // ||x|| = sqrt(mean((x_i / (atol_i + rtol |y_i|))^2)). Hairer & Wanner II, (IV.8.21).
-#include "../lane/scalar.hpp"
+#include "../lane/rough.hpp"
 
 namespace manyfold {
 
@@ -14,10 +14,13 @@ struct Tolerances {
 
 /// weight_i = 1 / (atol_i + rtol |y_i|)
 template <class Real, int n>
+MANYFOLD_INLINE Real error_weight(const Tolerances<n>& tolerances, int i, const Real& y) {
+  return rough_quotient(Real(1.0), Real(tolerances.atol[i]) + Real(tolerances.rtol) * abs(y));
+}
+
+template <class Real, int n>
 MANYFOLD_INLINE void error_weights(const Tolerances<n>& tolerances, const Real (&y)[n], Real (&weight)[n]) {
-  for (int i = 0; i < n; ++i) {
-    weight[i] = Real(1.0) / (Real(tolerances.atol[i]) + Real(tolerances.rtol) * abs(y[i]));
-  }
+  for (int i = 0; i < n; ++i) weight[i] = error_weight(tolerances, i, y[i]);
 }
 
 /// Sum of squares of weighted components; several vectors may be added up before the root is taken.
@@ -30,7 +33,7 @@ MANYFOLD_INLINE Real weighted_square(const Real (&x)[n], const Real (&weight)[n]
 
 template <class Real, int n>
 MANYFOLD_INLINE Real weighted_norm(const Real (&x)[n], const Real (&weight)[n]) {
-  return sqrt(weighted_square(x, weight) * Real(1.0 / n));
+  return rough_sqrt(weighted_square(x, weight) * Real(1.0 / n));
 }
 
 /// What errors within a step count beside those at its end, where the dense output is less accurate than the method:

@@ -1,21 +1,9 @@
 #pragma once
 // Step sizes from error estimates, per lane. Hairer & Wanner II, IV.8: the standard controller (8.19)-(8.20) and
 // Gustafsson's predictive one (8.25)-(8.26), the smaller of the two.
-#include "../lane/scalar.hpp"
+#include "../lane/rough.hpp"
 
 namespace manyfold {
-
-/// x^(1/order) for an error estimate of that order; the powers that are square roots are taken as such.
-template <int order, class Real>
-MANYFOLD_INLINE Real order_root(const Real& x) {
-  if constexpr (order == 2) {
-    return sqrt(x);
-  } else if constexpr (order == 4) {
-    return sqrt(sqrt(x));
-  } else {
-    return pow(x, Real(1.0 / order));
-  }
-}
 
 struct StepLimits {
   static constexpr double safety = 0.9;
@@ -25,33 +13,43 @@ struct StepLimits {
   static constexpr double keep_below = 1.2;
 };
 
+/// x^(1/order) of 0 < x < 1, by Newton's method.
+constexpr double constant_root(double x, int order) {
+  double root = 1.0;
+  for (int pass = 0; pass < 64; ++pass) {
+    double power = 1.0;
+    for (int k = 1; k < order; ++k) power *= root;
+    root -= (root - x / power) / order;
+  }
+  return root;
+}
+
 /// Memory of the predictive controller.
 template <class Real>
 struct StepHistory {
-  Real h;      ///< last accepted step; 0 before the first
-  Real error;  ///< its error norm, at least 0.01
+  Real h;           ///< last accepted step; 0 before the first
+  Real error_root;  ///< the root of its error norm, which counts as 0.01 at least
 };
 
-/// `fraction` in (0, 1] is smaller the more Newton iterations the step took.
+/// The reciprocal of the safety factor, which is smaller the more Newton iterations the step took.
 template <class Real>
-MANYFOLD_INLINE Real safety_factor(const Real& iterations, int most_iterations) {
+MANYFOLD_INLINE Real safety_divisor(const Real& iterations, int most_iterations) {
   const double budget = 2.0 * most_iterations;
-  return Real(StepLimits::safety) * Real(1.0 + budget) / (iterations + Real(budget));
+  return (iterations + Real(budget)) * Real(1.0 / (StepLimits::safety * (1.0 + budget)));
 }
 
-/// Length of the step after one that had error norm `error`. `root_of(x)` is x^(1/q) for an estimate that is O(h^q).
+/// What to multiply a step of length h by that had an error norm with the root `error_root`, its power 1/q for an
+/// estimate that is O(h^q).
 template <class Real>
-MANYFOLD_INLINE Real next_step(const Real& h, const Real& error, const Real& safety, const StepHistory<Real>& history,
-                               const MaskOf<Real>& accepted, auto&& root_of) {
-  const Real floor(1e-10);
-  const Real size = max(error, floor);
-  Real divisor = root_of(size) / safety;
+MANYFOLD_INLINE Real step_factor(const Real& h, const Real& error_root, const Real& safety_divisor,
+                                 const StepHistory<Real>& history, const MaskOf<Real>& accepted) {
+  Real divisor = error_root * safety_divisor;
   // (8.25): what the error would be if it went on changing as it did over the last two steps.
-  const Real predicted = abs(history.h / h) * root_of(size * size / history.error) / safety;
+  const Real predicted = abs(rough_quotient(history.h * error_root * divisor, h * history.error_root));
   const MaskOf<Real> predictive = accepted & (history.h != Real(0.0));
   divisor = select(predictive, max(divisor, predicted), divisor);
   divisor = min(max(divisor, Real(1.0 / StepLimits::most_growth)), Real(StepLimits::most_shrinkage));
-  return h / divisor;
+  return rough_quotient(Real(1.0), divisor);
 }
 
 }  // namespace manyfold

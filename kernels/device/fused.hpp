@@ -54,6 +54,9 @@ class BatchSupply {
     if (leads(team_)) batch_->outcomes[assignment.instance - batch_->first] = outcome;
   }
 
+  /// What the host may write at any time is read slowly.
+  static constexpr unsigned ticks_between_polls = 32;
+
   MANYFOLD_INLINE bool cancelled() const {
     // One of a team looks, so that all see the same.
     return team_.broadcast(leads(team_) ? *static_cast<const volatile int*>(batch_->cancelled) : 0) != 0;

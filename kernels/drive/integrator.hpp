@@ -124,8 +124,7 @@ class Integrator {
     put(state_.contraction, 1.0);
     put(state_.h, Lanes::get(begin_path(Lanes::only(lane), Real(h)), lane));
     for (int i = 0; i < n; ++i) {
-      put(state_.weight[i],
-          1.0 / (options_.tolerances.atol[i] + options_.tolerances.rtol * abs(From::get(lanes.y[i], from))));
+      put(state_.weight[i], error_weight(options_.tolerances, i, From::get(lanes.y[i], from)));
     }
     state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
@@ -326,14 +325,19 @@ class Integrator {
     for (int i = 0; i < System::constants_size; ++i) section.p[i] = order(state_.p[i]);
   }
 
-  /// Variable i at a time of the step.
-  static MANYFOLD_INLINE Real dense(const State& state, int i, const Real& time) {
-    return state.y[i] + state.path.increment(i, (time - state.t) / state.path.h);
+  /// Where a time lies in the step: -1 at its beginning, 0 at its end.
+  static MANYFOLD_INLINE Real place_in_step(const State& state, const Real& time) {
+    return (time - state.t) / state.path.h;
   }
 
-  /// Derivative of variable i at a time of the step.
-  static MANYFOLD_INLINE Real dense_slope(const State& state, int i, const Real& time) {
-    return state.path.slope(i, (time - state.t) / state.path.h) / state.path.h;
+  /// Variable i at a place in the step.
+  static MANYFOLD_INLINE Real dense(const State& state, int i, const Real& place) {
+    return state.y[i] + state.path.increment(i, place);
+  }
+
+  /// Derivative of variable i at a place in the step.
+  static MANYFOLD_INLINE Real dense_slope(const State& state, int i, const Real& place) {
+    return state.path.slope(i, place) / state.path.h;
   }
 
   /// Discrete number i.
@@ -354,12 +358,13 @@ class Integrator {
   /// Variables at a time of the step, as a function of their number; in the lanes of `lanes` the algebraic ones are
   /// those that belong to the others, and with projection all are on the constraints.
   MANYFOLD_INLINE auto point(const State& state, const Mask& lanes, const Real& time) const {
+    const Real place = place_in_step(state, time);
     if constexpr (projects || settles) {
       struct {
         Real y[n];
         MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
       } result;
-      for (int i = 0; i < n; ++i) result.y[i] = dense(state, i, time);
+      for (int i = 0; i < n; ++i) result.y[i] = dense(state, i, place);
       if constexpr (projects) project<System>(lanes, time, result.y, state.p, options_.tolerances);
       if constexpr (settles) {
         // At index 1 the end of a step meets the equations.
@@ -370,7 +375,7 @@ class Integrator {
       }
       return result;
     } else {
-      return [&state, time](int i) { return dense(state, i, time); };
+      return [&state, place](int i) { return dense(state, i, place); };
     }
   }
 
@@ -545,9 +550,7 @@ class Integrator {
   }
 
   /// Weight of component i in the error norm.
-  MANYFOLD_INLINE Real weight(int i) const {
-    return Real(1.0) / (Real(options_.tolerances.atol[i]) + Real(options_.tolerances.rtol) * abs(state_.y[i]));
-  }
+  MANYFOLD_INLINE Real weight(int i) const { return error_weight(options_.tolerances, i, state_.y[i]); }
 
   /// t := t + h, or `target` where the step is the last. Knuth's sum of two numbers and its error; The Art of Computer
   /// Programming, vol. 2, section 4.2.2, theorem B.

@@ -46,7 +46,7 @@ struct ObserverLink<NoObserver> {};
 /// A `Supply` is where instances come from and outcomes go:
 ///   ReadyInstance<Method> next(bool wait)   the next instance; none: there are no more or, without `wait`, none yet
 ///   void store(assignment, outcome)
-///   bool cancelled()
+///   bool cancelled()                        asked once in `ticks_between_polls`
 ///   Team team()                             the threads that integrate an instance together
 ///   void cancel_ready()                     stores what waits and will not be integrated
 template <class Method, class Supply, class Observer = NoObserver>
@@ -65,7 +65,7 @@ class LaneDriver : ObserverLink<Observer> {
 
   /// Integrates instances until the supply has no more, or the run is cancelled.
   MANYFOLD_INLINE void run(Utilisation& utilisation) {
-    while (!supply_.cancelled()) {
+    for (unsigned tick = 0; tick % Supply::ticks_between_polls != 0 || !supply_.cancelled(); ++tick) {
       refill();
       const Mask live = integrator_.live();
       if (!any(live)) break;
@@ -214,7 +214,8 @@ class LaneDriver : ObserverLink<Observer> {
   /// Calls `write(place, value)` for what is saved at times of the steps in `state`.
   MANYFOLD_INLINE void save_points(const typename Method::State& state, const Mask& lanes, const Real& time,
                                    auto&& write) const {
-    const auto slope = [&](int i) { return Integrator<Method>::dense_slope(state, i, time); };
+    const Real place = Integrator<Method>::place_in_step(state, time);
+    const auto slope = [&](int i) { return Integrator<Method>::dense_slope(state, i, place); };
     for_each_saved(state, time, integrator_.point(state, lanes, time), slope, write);
   }
 

@@ -27,6 +27,7 @@ class PackSupply {
 
   static constexpr OneThread team() { return {}; }
 
+  static constexpr unsigned ticks_between_polls = 1;
   bool cancelled() const { return feed_.cancelled(feed_.context); }
 
   void cancel_ready() {

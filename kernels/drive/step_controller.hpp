@@ -41,7 +41,7 @@ class StepController {
   MANYFOLD_INLINE void restart(const Mask& lanes, State& state) {
     const auto put = [&](Real& to, double value) { to = select(lanes, Real(value), to); };
     put(history_.h, 0.0);
-    put(history_.error, 1.0);
+    put(history_.error_root, 1.0);
     put(jacobian_age_, 0.0);
     put(stale_, 1.0);
     put(after_failure_, 1.0);
@@ -123,37 +123,50 @@ class StepController {
       if (any(failed)) state.h = select(failed, Real(rule.after_failure) * h, state.h);
       return;
     }
-    const Real safety = safety_factor(attempt.iterations, options.newton.most_iterations);
-    Real next = next_step(h, attempt.error, safety, history_, accepted, [&](const Real& x) {
-      if constexpr (Method::step_choice == StepChoice::with_order) {
-        return method.error_root(state, x);
-      } else {
-        return order_root<Method::Tableau::error_order>(x);
-      }
-    });
+    const Real error_root = error_root_of(method, state, max(attempt.error, Real(1e-10)));
+    const Real divisor = safety_divisor(attempt.iterations, options.newton.most_iterations);
+    Real factor = step_factor(h, error_root, divisor, history_, accepted);
     // An error that is not finite says nothing but that the step was too long.
-    next = select(is_finite(attempt.error), next, Real(1.0 / StepLimits::most_shrinkage) * h);
+    factor = select(is_finite(attempt.error), factor, Real(1.0 / StepLimits::most_shrinkage));
     // No growth right after a rejection; h grows again once a step has been accepted.
-    next = select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)) & (abs(next) > abs(h)), h, next);
+    factor =
+        select(accepted & (after_failure_ != Real(0.0)) & (history_.h != Real(0.0)), min(factor, Real(1.0)), factor);
     if constexpr (Method::keeps) {
-      const Real growth = next / h;
       const Mask fast = attempt.rate <= Real(rule.rate_to_keep);
-      const Mask keep = accepted & fast & (growth >= Real(1.0)) & (growth <= Real(StepLimits::keep_below));
-      next = select(keep, h, next);
+      const Mask keep = accepted & fast & (factor >= Real(1.0)) & (factor <= Real(StepLimits::keep_below));
+      factor = select(keep, Real(1.0), factor);
       stale_ = select(accepted, select(fast, Real(0.0), Real(1.0)), stale_);
       stale_ = select(failed, Real(1.0), select(rejected, Real(0.0), stale_));
     }
-    state.h = select(accepted | rejected, limited(options, next), state.h);
+    state.h = select(accepted | rejected, limited(options, factor * h), state.h);
     state.h = select(failed, after_newton_failure(attempt, h, accepted), state.h);
     history_.h = select(accepted, h, history_.h);
-    history_.error = select(accepted, max(attempt.error, Real(1e-2)), history_.error);
+    history_.error_root = select(accepted, max(error_root, least_error_root(method, state)), history_.error_root);
     if constexpr (Method::step_choice == StepChoice::with_order) {
-      const Mask changed = method.choose_order(state, attempt, next / h, accepted, failed);
+      const Mask changed = method.choose_order(state, attempt, factor, accepted, failed);
       // The error of the last step says nothing of the change of this order's error.
       history_.h = select(changed, Real(0.0), history_.h);
       stale_ = select(changed, Real(1.0), stale_);
     }
     remember(state, accepted, rejected | failed);
+  }
+
+  static MANYFOLD_INLINE Real error_root_of(const Method& method, const State& state, const Real& error) {
+    if constexpr (Method::step_choice == StepChoice::with_order) {
+      return method.error_root(state, error);
+    } else {
+      return rough_root<Method::Tableau::error_order>(error);
+    }
+  }
+
+  /// Of an error of 0.01: smaller ones predict nothing.
+  static MANYFOLD_INLINE Real least_error_root(const Method& method, const State& state) {
+    if constexpr (Method::step_choice == StepChoice::with_order) {
+      return method.error_root(state, Real(0.01));
+    } else {
+      constexpr double root = constant_root(0.01, Method::Tableau::error_order);
+      return Real(root);
+    }
   }
 
   /// A shorter step, unless it is the Jacobian that may be to blame.

@@ -189,7 +189,7 @@ class VariableDirk : public VariableOrder<DiagonallyImplicit<Sdirk2Tableau, Syst
                           Real(double(Cash4Tableau::stages)));
   }
   static MANYFOLD_INLINE Real root_of_order(const Real& x, const Real& level) {
-    return Base::by_level(level, order_root<2>(x), order_root<3>(x), order_root<4>(x));
+    return Base::by_level(level, rough_root<2>(x), rough_root<3>(x), rough_root<4>(x));
   }
 
   // Of the attempt.

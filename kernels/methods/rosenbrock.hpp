@@ -139,7 +139,7 @@ class Rosenbrock {
       interior_error(state, h, start, error);
       sum += select(state.discontinuous, Real(0.0), weighted_square(error, state.weight));
     }
-    result.error = sqrt(sum * Real(1.0 / n));
+    result.error = rough_sqrt(sum * Real(1.0 / n));
     result.finite = is_finite(result.error);
     result.converged = live & !result.singular & result.finite;
     result.rate = Real(0.0);

@@ -1,7 +1,7 @@
 #pragma once
 // Simplified Newton iteration in lockstep: every lane has its own rate, stop and failure. Hairer & Wanner II, IV.8,
 // (8.10)-(8.13).
-#include "../lane/scalar.hpp"
+#include "../lane/rough.hpp"
 
 namespace manyfold {
 
@@ -35,8 +35,8 @@ class NewtonIteration {
     result_ = {Mask(false), Mask(true), Real(0.0), 0, Real(0.0), Real(0.0)};
     iterating_ = active;
     // (8.11) with the exponent 3/4 in place of 0.8: two square roots instead of a power.
-    const Real root = sqrt(max(contraction, Real(least_contraction)));
-    factor_ = root * sqrt(root);
+    const Real root = rough_sqrt(max(contraction, Real(least_contraction)));
+    factor_ = root * rough_sqrt(root);
     previous_ = Real(0.0);
     previous_theta_ = Real(0.0);
   }
@@ -55,15 +55,15 @@ class NewtonIteration {
     Mask stuck(false);
     Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
     if (k > 1 && k < first_judged) {
-      const Real theta = size / previous_;
-      const Real ratio = select(theta < Real(1.0), theta / (Real(1.0) - theta), Real(largest_number));
+      const Real theta = rough_quotient(size, previous_);
+      const Real ratio = select(theta < Real(1.0), rough_quotient(theta, Real(1.0) - theta), Real(largest_number));
       factor_ = select(iterating_, max(ratio, Real(least_contraction)), factor_);
     } else if (k > 1) {
-      const Real theta = size / previous_;
-      const Real ratio = theta / (Real(1.0) - theta);
+      const Real theta = rough_quotient(size, previous_);
+      const Real ratio = rough_quotient(theta, Real(1.0) - theta);
       factor_ = select(iterating_, max(ratio, Real(least_contraction)), factor_);
       result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
-      const Real mean = k == first_judged ? theta : sqrt(theta * previous_theta_);
+      const Real mean = k == first_judged ? theta : rough_sqrt(theta * previous_theta_);
       result_.last_rate = select(iterating_, mean, result_.last_rate);
       previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));

@@ -164,21 +164,17 @@ void add_counts(ptx::Counts& counts, const ptx::Counts& more) {
   }
 }
 
-/// Kernel, instruction, warps and threads of a line.
+/// Kernel, line of the module, instruction, warps and threads.
 void write_counts(const CUmod_st& module, const char* file) {
   FILE* out = std::fopen(file, "a");
   if (out == nullptr) return;
   for (const auto& [kernel, counts] : module.counts) {
-    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> by_opcode;
     for (std::size_t k = 0; k < counts.warps.size(); ++k) {
-      auto& [warps, threads] = by_opcode[module.program->instructions[k].opcode];
-      warps += counts.warps[k];
-      threads += counts.threads[k];
-    }
-    for (const auto& [opcode, count] : by_opcode) {
-      if (count.first == 0) continue;
-      std::fprintf(out, "%s\t%s\t%llu\t%llu\n", kernel.c_str(), opcode.c_str(),
-                   static_cast<unsigned long long>(count.first), static_cast<unsigned long long>(count.second));
+      if (counts.warps[k] == 0) continue;
+      const ptx::Instruction& instruction = module.program->instructions[k];
+      std::fprintf(out, "%s\t%d\t%s\t%llu\t%llu\n", kernel.c_str(), instruction.line, instruction.opcode.c_str(),
+                   static_cast<unsigned long long>(counts.warps[k]),
+                   static_cast<unsigned long long>(counts.threads[k]));
     }
   }
   std::fclose(out);

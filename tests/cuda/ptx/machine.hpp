@@ -11,8 +11,8 @@
 // - when threads of a warp access the same word of shared memory, one of them to write, without a barrier between;
 // - when a thread reads from one that does not take part in the exchange, or threads wait for each other for ever.
 //
-// What the manual calls approximate, for libraries to refine, is exact here. Products and sums that the assembler may
-// contract stay apart.
+// What the manual calls approximate is exact here, but for reciprocals of double precision, of which the manual says
+// what is left. Products and sums that the assembler may contract stay apart.
 //
 // NVIDIA, Parallel Thread Execution ISA, version 9.0. Of its instructions those are known that the kernels contain;
 // others are refused by name.
@@ -73,6 +73,7 @@ enum class Flow { next, branch, call, leave, exchange };
 
 struct Instruction {
   std::string text;
+  int line = 0;        ///< of the module, from 1 on
   std::string opcode;  ///< with its modifiers
   Handler handler = nullptr;
   Flow flow = Flow::next;

@@ -90,6 +90,17 @@ void map(Warp& warp, const Instruction& instruction, Mask active) {
   });
 }
 
+/// The upper half of a double, which is all that rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 give, of its normal
+/// numbers.
+double estimate(double exact) {
+  const std::uint64_t upper = std::bit_cast<std::uint64_t>(exact) & 0xffffffff00000000U;
+  const double result = std::bit_cast<double>(upper);
+  return std::fpclassify(result) == FP_SUBNORMAL ? std::copysign(0.0, exact) : result;
+}
+double normal(double a) {
+  return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0, a) : a;
+}
+
 // Of integers and floating-point numbers.
 struct Arithmetic {
   template <class T>
@@ -107,6 +118,7 @@ struct Arithmetic {
       if (base == "abs") return &map<T, [](T a) { return std::fabs(a); }>;
       if (base == "min") return &map<T, [](T a, T b) { return std::fmin(a, b); }>;
       if (base == "max") return &map<T, [](T a, T b) { return std::fmax(a, b); }>;
+      if (base == "lg2") return &map<T, [](T a) { return std::log2(a); }>;
       if (base == "ex2") return &map<T, [](T a) { return std::exp2(a); }>;
     } else {
       if (base == "abs") return &map<T, [](T a) { return static_cast<T>(a < T(0) ? -a : a); }>;
@@ -558,6 +570,11 @@ Handler handler_of(const Opcode& opcode) {
       if (base.starts_with("sub")) return chain_of<Chain::subtract>(in, out);
       return opcode.has("hi") ? chain_of<Chain::multiply_high>(in, out) : chain_of<Chain::multiply_low>(in, out);
     }
+  }
+  if (opcode.has("approx") && type == "f64") {
+    if (base == "rcp") return &map<double, [](double a) { return estimate(1.0 / normal(a)); }>;
+    if (base == "rsqrt") return &map<double, [](double a) { return estimate(1.0 / std::sqrt(normal(a))); }>;
+    return nullptr;
   }
   const bool predicate = type == "pred";
   const Handler bits = with_type(predicate ? "b64" : type, [&]<class T>(T) -> Handler {

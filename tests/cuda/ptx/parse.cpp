@@ -61,7 +61,7 @@ std::size_t bytes_of(std::string_view type) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : tokens_(tokens_of(text)) {}
+  explicit Parser(std::string_view text) : tokens_(tokens_of(text)), counted_(text.data()) {}
 
   Module parse() {
     while (at_ < tokens_.size()) directive();
@@ -272,6 +272,7 @@ class Parser {
   void instruction() {
     const std::size_t begin = at_;
     Instruction result;
+    result.line = line_of(tokens_[begin]);
     if (accept("@")) {
       result.guard_negated = accept("!");
       result.guard = slot_of(take());
@@ -295,6 +296,13 @@ class Parser {
       result.text += tokens_[k];
     }
     module_.instructions.push_back(std::move(result));
+  }
+
+  /// Of a token behind those that were asked for before.
+  int line_of(std::string_view token) {
+    line_ += static_cast<int>(std::count(counted_, token.data(), '\n'));
+    counted_ = token.data();
+    return line_;
   }
 
   void call(Instruction& result, int number) {
@@ -388,6 +396,8 @@ class Parser {
   }
 
   std::vector<std::string_view> tokens_;
+  const char* counted_;  // lines up to here
+  int line_ = 1;
   std::size_t at_ = 0;
   Module module_;
   Function* function_ = nullptr;

@@ -73,10 +73,11 @@ def tool(name):
         if place and os.path.exists(place):
             return place
     if name == "nvdisasm" and not environment.exists():
-        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-        subprocess.run([environment / "bin/pip", "install", "--quiet", "nvidia-cuda-nvdisasm>=13,<14"], check=False)
+        made = subprocess.run([sys.executable, "-m", "venv", environment], check=False)
+        if made.returncode == 0:
+            subprocess.run([environment / "bin/pip", "install", "--quiet", "nvidia-cuda-nvdisasm>=13,<14"], check=False)
         return tool(name)
-    print(f"device_code.py: there is no {name}")
+    print(f"device_code.py: there is no {name}, neither in the CUDA toolkit nor from PyPI (which needs python3-venv)")
     return sys.exit(NOT_THERE)
 
 

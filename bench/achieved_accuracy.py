@@ -18,6 +18,8 @@ METHODS = ["auto", "radau5", "radau9", "radau", "lobatto6", "esdirk54", "esdirk4
 SAMPLE = [("robertson", ["radau5", "bdf"]), ("thermostat", ["auto"]), ("pendulum_index2", ["radau5"]),
           ("pendulum_index3", ["radau9"])]
 SAMPLE_TOLERANCES = ["1e-4", "1e-7"]
+# In place of 5 %: with that much many transistors have a current gain above one, and no solution up to the end.
+PERTURBATIONS = {"transistor_amplifier": 0.005}
 COLUMNS = ["problem", "method", "rtol", "verdict", "nominal", "median", "largest", "verified", "uncertain", "inaccurate",
            "failed", "everywhere", "steps", "taken", "references", "worst_variable", "seconds"]
 LEAST, MOST = 0.01, 30.0
@@ -61,7 +63,7 @@ def rows_of(problem, method, tolerances, arguments):
     """Runs the command for one problem and method."""
     begin = time.monotonic()
     command = [arguments.command, "verify", problem, "--method", method, "--rtol", ",".join(tolerances), "--instances",
-               str(arguments.instances), "--json"]
+               str(arguments.instances), "--perturb", str(PERTURBATIONS.get(problem, 0.05)), "--json"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=arguments.timeout)
     except subprocess.TimeoutExpired:

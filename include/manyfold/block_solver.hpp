@@ -93,13 +93,16 @@ constexpr void differentiate(const double (&at)[n], Residual&& residual, double 
   }
 }
 
+/// Down the exponential of a diode a step takes the voltage by which the current falls to 1/e: 40 of them per volt.
+constexpr int most_iterations = 1000;
+
 /// Newton's method, whose steps are halved until the residual falls. False: no zero was found.
 template <int n, class Residual>
 constexpr bool descend(double (&z)[n], Residual&& residual) {
   double r[n] = {};
   residual(z, r);
   const double size_at_start = size(r);
-  for (int iteration = 0; iteration < 100; ++iteration) {
+  for (int iteration = 0; iteration < most_iterations; ++iteration) {
     double matrix[n][n + 1] = {};
     differentiate(z, residual, matrix);
     double solution[n][n + 1] = {};

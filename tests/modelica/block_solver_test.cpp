@@ -28,13 +28,16 @@ TEST(BlockSolver, ADistantStartIsNoObstacle) {
   double x[] = {20.0};
   solve_block(x, [](const auto& z, auto& r) { r[0] = std::atan(z[0]) - 0.5; });
   EXPECT_NEAR(x[0], std::tan(0.5), 1e-12);
-  // A diode that the start drives with 2 V, across 1 kOhm from 5 V.
-  double v[] = {2.0};
-  const auto diode = [](const auto& z, auto& r) { r[0] = (5.0 - z[0]) / 1e3 - 1e-12 * (std::exp(z[0] / 0.026) - 1.0); };
-  solve_block(v, diode);
-  double residual[1];
-  diode(v, residual);
-  EXPECT_NEAR(residual[0], 0.0, 1e-15);
+  // Two diodes behind 1 kOhm and 500 Ohm from 5 V, whose starts are 3 V. SciPy's fsolve finds these voltages from 0.5
+  // V.
+  double v[] = {3.0, 3.0};
+  solve_block(v, [](const auto& z, auto& r) {
+    const auto diode = [](double u) { return 1e-12 * (std::exp(u / 0.026) - 1.0); };
+    r[0] = (5.0 - z[0]) / 1e3 - diode(z[0]) - (z[0] - z[1]) / 500.0;
+    r[1] = (z[0] - z[1]) / 500.0 - diode(z[1]);
+  });
+  EXPECT_NEAR(v[0], 0.57645839, 1e-8);
+  EXPECT_NEAR(v[1], 0.49243391, 1e-8);
 }
 
 TEST(BlockSolver, WithoutASolutionNoNumberIsLeft) {

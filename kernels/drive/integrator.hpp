@@ -69,7 +69,7 @@ class Integrator {
     state_.path.start(Mask(true), Real(1.0), state_.dy);
     state_.memory = {};  // which start reads
     state_.memory.start(Mask(true));
-    state_.patient = state_.discontinuous = Mask(false);
+    state_.ahead = state_.patient = state_.discontinuous = Mask(false);
     work_.newton_passes = 0.0;
   }
 

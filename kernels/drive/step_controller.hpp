@@ -48,6 +48,7 @@ class StepController {
     put(failures_, 0.0);
     put(rejections_, 0.0);
     state.discontinuous = state.discontinuous & !lanes;
+    state.ahead = state.ahead & !lanes;
     state.patient = state.patient & !lanes;
   }
 
@@ -109,8 +110,13 @@ class StepController {
     // Ten units in the last place of t: below, t + h is hardly a later time.
     constexpr double resolution = coarse_time<Real> ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
     const Real smallest = abs(state.t) * Real(10.0 * resolution);
-    const Mask hopeless = (rejected | failed) & ((abs(state.h) <= smallest) | (failures_ >= Real(most_failures)));
-    state.patient = failures_ - rejections_ >= Real(failures_until_patient);
+    // The last attempt of Newton's method, with the shortest step, is a patient one.
+    const Mask shortest = abs(state.h) <= smallest;
+    const Mask last_chance = failed & shortest & !state.patient;
+    state.h = select(last_chance, select(state.h < Real(0.0), -smallest, smallest), state.h);
+    state.ahead = failures_ - rejections_ >= Real(1.0);
+    state.patient = (failures_ - rejections_ >= Real(failures_until_patient)) | last_chance;
+    const Mask hopeless = (rejected | failed) & ((shortest & !last_chance) | (failures_ >= Real(most_failures)));
     return {hopeless, main_reason};
   }
 
@@ -190,6 +196,7 @@ class StepController {
   MANYFOLD_INLINE void remember(State& state, const Mask& accepted, const Mask& failed) {
     after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
     failures_ = select(accepted, Real(0.0), failures_);
+    state.ahead = state.ahead & !accepted;
     state.patient = state.patient & !accepted;
     rejections_ = select(accepted, Real(0.0), rejections_);
   }

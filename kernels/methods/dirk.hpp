@@ -159,11 +159,12 @@ class DiagonallyImplicit {
   MANYFOLD_INLINE void prepare(const Mask& live, const Mask& stale, auto& state, const Real& h,
                                const Real& over_diagonal, WorkCounters<Real>& work, StepAttempt<Real>& result) {
     if constexpr (inlined) {
-      result.singular = stages_.prepare(live, state, Real(Tableau::gamma) * h, over_diagonal, work);
+      result.singular = stages_.prepare(live, state.ahead, state, h, Tableau::gamma, over_diagonal, work);
       result.renewed = live;
     } else {
       Memory& memory = state.memory;
-      result.singular = stages_.template prepare<keeps>(live, stale, state, memory, h, over_diagonal, work);
+      result.singular =
+          stages_.template prepare<keeps>(live, stale, state.ahead, state, memory, h, over_diagonal, work);
       result.renewed = stages_.matrices().renewed();
     }
   }

@@ -315,14 +315,15 @@ class Cameron {
     Matrices& matrices = stages_.matrices();
     Memory& memory = state.memory;
     renewed_ = live & (stale | memory.slow | memory.singular | (h != memory.factored_h));
-    matrices.template update<true>(renewed_, renewed_, state, memory, work, [&](const Mask& mask) {
-      Mask good = stages_.template factor<true>(mask, over_diagonal);
-      if constexpr (trims) {
-        good = good & trimming_factors_.template factor<true>(
-                          mask, [&](auto k) { return TrimmingStructure::entry(matrices, over_diagonal, k); });
-      }
-      return good;
-    });
+    matrices.template update<true>(
+        renewed_, renewed_, PointAhead<System, Real>(state.ahead, state, h), memory, work, [&](const Mask& mask) {
+          Mask good = stages_.template factor<true>(mask, over_diagonal);
+          if constexpr (trims) {
+            good = good & trimming_factors_.template factor<true>(
+                              mask, [&](auto k) { return TrimmingStructure::entry(matrices, over_diagonal, k); });
+          }
+          return good;
+        });
     memory.factored_h = select(renewed_, h, memory.factored_h);
     return live & memory.singular;
   }

@@ -61,7 +61,8 @@ class ExplicitRungeKutta {
   MANYFOLD_INLINE StepAttempt<Real> attempt(const Mask& live, const Mask& stale, const Mask& /*cautious*/, State& state,
                                             const Real& h, const NewtonControl& control, WorkCounters<Real>& work) {
     StepAttempt<Real> result;
-    result.singular = stages_.template prepare<keeps>(live, stale, state, state.memory, h, Real(0.0), work);
+    result.singular =
+        stages_.template prepare<keeps>(live, stale, state.ahead, state, state.memory, h, Real(0.0), work);
     result.converged = live & !result.singular;
     result.finite = Mask(true);
     result.rate = Real(0.0);

@@ -31,7 +31,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     h_ = h;
     over_diagonal_ = Real(1.0 / Tableau::gamma) / h;
     wants_factors_ = false;
-    this->stages_.matrices().template renew<keeps>(Mask(true), stale, state, state.memory, h, work,
+    this->stages_.matrices().template renew<keeps>(Mask(true), stale, state.ahead, state, state.memory, h, work,
                                                    [&](const Mask& mask) {
                                                      this->stages_.matrices().request_factors(over_diagonal_);
                                                      wants_factors_ = true;

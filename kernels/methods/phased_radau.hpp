@@ -30,11 +30,12 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     over_h_ = Real(1.0) / h;
     cautious_ = cautious;
     wants_factors_ = false;
-    this->matrices_.template renew<keeps>(Mask(true), stale, state, state.memory, h, work, [&](const Mask& mask) {
-      this->matrices_.request_factors(over_h_);
-      wants_factors_ = true;
-      return mask;
-    });
+    this->matrices_.template renew<keeps>(Mask(true), stale, state.ahead, state, state.memory, h, work,
+                                          [&](const Mask& mask) {
+                                            this->matrices_.request_factors(over_h_);
+                                            wants_factors_ = true;
+                                            return mask;
+                                          });
     result_ = {};
     result_.finite = Mask(true);
     result_.renewed = this->matrices_.renewed();

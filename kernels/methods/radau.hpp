@@ -175,7 +175,7 @@ class Collocation {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
     Memory& memory = state.memory;
-    result.singular = matrices_.template renew<keeps>(live, stale, state, memory, h, work,
+    result.singular = matrices_.template renew<keeps>(live, stale, state.ahead, state, memory, h, work,
                                                       [&](const Mask& mask) { return factor(mask, over_h); });
     result.renewed = matrices_.renewed();
     const Mask solvable = live & !result.singular;

@@ -93,7 +93,8 @@ class Rosenbrock {
     StepAttempt<Real> result;
     const Real over_h = Real(1.0) / h;
     const Real over_diagonal = Real(1.0 / Tableau::gamma) * over_h;
-    result.singular = stages_.template prepare<keeps>(live, stale, state, state.memory, h, over_diagonal, work);
+    result.singular =
+        stages_.template prepare<keeps>(live, stale, Mask(false), state, state.memory, h, over_diagonal, work);
 
     Real by_t[n];
     System::time_derivative(state.t, state.y, state.dy, state.p, by_t);

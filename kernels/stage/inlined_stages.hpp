@@ -3,8 +3,8 @@
 // z, with residuals r(z). Elmqvist, Otter & Cellier, "Inline integration: a new mixed symbolic/numeric approach", ESM
 // 1995.
 //
-// Newton's method solves r(z) = 0. y_z and r_z are evaluated at the beginning of a step, and serve all its stages: the
-// correction of y is -y_z r_z^-1 r, which is the one that the matrix of all variables would give.
+// Newton's method solves r(z) = 0. y_z and r_z are evaluated once in a step, at its beginning, and serve all its
+// stages: the correction of y is -y_z r_z^-1 r, which is the one that the matrix of all variables would give.
 #include "stage_solver.hpp"
 
 namespace manyfold {
@@ -91,9 +91,11 @@ class InlinedStages {
     if constexpr (iterates) factors_.use(workspace);
   }
 
-  /// y_z and r_z at the point of `state`, for stages of gamma h; returns the lanes of `live` where r_z is singular.
-  MANYFOLD_INLINE Mask prepare(const Mask& live, const auto& state, const Real& gamma_h, const Real& over_gamma_h,
-                               WorkCounters<Real>& work) {
+  /// y_z and r_z at the point of `state`, in the lanes of `ahead` at the predicted end of the step of length h, for
+  /// stages of gamma h; returns the lanes of `live` where r_z is singular.
+  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& ahead, const auto& state, const Real& h, double gamma,
+                               const Real& over_gamma_h, WorkCounters<Real>& work) {
+    const Real gamma_h = Real(gamma) * h;
     gamma_h_ = gamma_h;
     over_gamma_h_ = over_gamma_h;
     System::share_stages(gamma_h, over_gamma_h, state.p, constants_);
@@ -101,7 +103,7 @@ class InlinedStages {
     count_work<Real>(work.factorizations, live, Real(1.0));
     if constexpr (iterates) {
       constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
-      differentiate(state);
+      differentiate(PointAhead<System, Real>(ahead, state, h));
       return live &
              !factors_.template factor<false>(live, [&](auto k) { return by_z_[entries.row[k]][entries.column[k]]; });
     } else {

@@ -39,6 +39,35 @@ struct LinearisationPoint {
   const Real& h;
 };
 
+/// The point of `state`; in the lanes of `ahead` the one where the polynomial of the last step has the end of a step of
+/// length h. If an equation has a kink in the step, and its derivative behind it is more than twice the one before, no
+/// iteration with the latter converges, however short the step is.
+template <class System, class Real>
+struct PointAhead {
+  Real t;
+  Real y[System::n];
+  Real dy[System::n];
+  const Real (&p)[System::constants_size];
+  const Real (&weight)[System::n];
+  double rtol;
+  const Real& h;
+
+  MANYFOLD_INLINE PointAhead(const MaskOf<Real>& ahead, const auto& state, const Real& step)
+      : t(state.t), p(state.p), weight(state.weight), rtol(state.rtol), h(state.h) {
+    for (int i = 0; i < System::n; ++i) {
+      y[i] = state.y[i];
+      dy[i] = state.dy[i];
+    }
+    if (!any(ahead)) return;
+    t = select(ahead, t + step, t);
+    const Real u = step / state.path.h;
+    for (int i = 0; i < System::n; ++i) {
+      y[i] = select(ahead, y[i] + state.path.increment(i, u), y[i]);
+      dy[i] = select(ahead, state.path.slope(i, u) / state.path.h, dy[i]);
+    }
+  }
+};
+
 template <class System, class Real>
 class Linearisation {
  public:
@@ -128,11 +157,12 @@ class Linearisation {
   }
 
   /// Brings Jacobians and factors up to date for a step of length `h` in the lanes of `live`; returns those whose
-  /// matrix is singular. `stale`: lanes whose Jacobian must be evaluated. `factor(lanes)` factorises and returns the
-  /// good lanes. With `keeps` lanes that need nothing new keep what they have.
-  template <bool keeps, class State>
-  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const State& state, Memory& memory, const Real& h,
-                             WorkCounters<Real>& work, auto&& factor) {
+  /// matrix is singular. `stale`: lanes whose Jacobian must be evaluated, `ahead`: those where that is done at the
+  /// predicted end of the step. `factor(lanes)` factorises and returns the good lanes. With `keeps` lanes that need
+  /// nothing new keep what they have.
+  template <bool keeps>
+  MANYFOLD_INLINE Mask renew(const Mask& live, const Mask& stale, const Mask& ahead, const auto& state, Memory& memory,
+                             const Real& h, WorkCounters<Real>& work, auto&& factor) {
     Mask outdated = live;
     Mask refactor = live;
     if constexpr (keeps && rescales) {
@@ -144,7 +174,7 @@ class Linearisation {
       outdated = live & stale;
       refactor = live & (stale | (h != memory.factored_h) | memory.singular);
     }
-    update<keeps>(outdated, refactor, state, memory, work, factor);
+    update<keeps>(outdated, refactor, PointAhead<System, Real>(ahead, state, h), memory, work, factor);
     memory.factored_h = select(refactor, h, memory.factored_h);
     renewed_ = outdated;
     return memory.singular & live;

@@ -67,7 +67,7 @@ class NewtonIteration {
       result_.last_rate = select(iterating_, mean, result_.last_rate);
       previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));
-      stuck = patient_ & (size <= Real(negligible)) & (theta >= Real(0.99)) & (theta < Real(1.1));
+      stuck = patient_ & (size <= Real(negligible)) & (theta >= Real(0.99)) & (theta < Real(slow_growth));
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
@@ -92,8 +92,10 @@ class NewtonIteration {
   /// from their solution: stages of a transistor that turned off passed with errors of hundreds of tolerances.
   static constexpr double least_contraction = 0.03;
   /// Where an equation has a kink that no step crosses, corrections go to and fro between its branches, and however
-  /// short the step is they do not fall. After failed attempts those far below the tolerance do, on either branch.
+  /// short the step is they do not fall, or grow slowly. After failed attempts those far below the tolerance do, on
+  /// either branch.
   static constexpr double negligible = 0.01;
+  static constexpr double slow_growth = 2.0;
   /// The correction whose ratio to the one before is the first that is judged.
   static constexpr int first_judged = index > 2 ? 3 : 2;
 

@@ -56,11 +56,12 @@ class StageSolver {
   }
 
   /// Brings matrices and factors up to date for a step of length h in the lanes of `live`; returns those whose matrix
-  /// is singular. `stale`: lanes whose Jacobian must be evaluated at the point of `state`.
+  /// is singular. `stale`: lanes whose Jacobian must be evaluated at the point of `state`, in those of `ahead` at the
+  /// predicted end of the step.
   template <bool keeps>
-  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const auto& state, Memory& memory, const Real& h,
-                               const Real& shift, WorkCounters<Real>& work) {
-    return matrices_.template renew<keeps>(live, stale, state, memory, h, work,
+  MANYFOLD_INLINE Mask prepare(const Mask& live, const Mask& stale, const Mask& ahead, const auto& state,
+                               Memory& memory, const Real& h, const Real& shift, WorkCounters<Real>& work) {
+    return matrices_.template renew<keeps>(live, stale, ahead, state, memory, h, work,
                                            [&](const Mask& lanes) { return factor<keeps>(lanes, shift); });
   }
 

@@ -78,6 +78,7 @@ struct Point {
   double h = 0.1;
   double contraction = 1.0;
   bool patient = false;
+  DensePolynomial<double, n, 1> path{.h = 0.1, .coefficient = {}};
 };
 
 Point<3> point_of_valve() {
@@ -96,7 +97,7 @@ TEST(StageSolver, SolvesWithTheTransposedMatrix) {
   stages.use(workspace, OneThread{});
   StageSolver<Equations, double>::Memory memory;
   memory.start(true);
-  ASSERT_FALSE((stages.prepare<false>(true, true, point, memory, 0.1, 50.0, work)));
+  ASSERT_FALSE((stages.prepare<false>(true, true, false, point, memory, 0.1, 50.0, work)));
   const double u[] = {0.7, -0.4, 1.1};
   const double v[] = {-0.2, 0.9, 0.5};
   double solved[] = {v[0], v[1], v[2]};
@@ -122,11 +123,11 @@ TEST(InlinedStage, ChangesWithItsBaseAsTheMatrixOfAllVariablesSays) {
   plain.use(of_plain, OneThread{});
   StageSolver<Equations, double>::Memory memory;
   memory.start(true);
-  ASSERT_FALSE((plain.prepare<false>(true, true, point, memory, 0.1, 1.0 / gamma_h, work)));
+  ASSERT_FALSE((plain.prepare<false>(true, true, false, point, memory, 0.1, 1.0 / gamma_h, work)));
   InlinedStages<Equations, double> inlined;
   InlinedStages<Equations, double>::Workspace of_inlined;
   inlined.use(of_inlined, OneThread{});
-  ASSERT_FALSE(inlined.prepare(true, point, gamma_h, 1.0 / gamma_h, work));
+  ASSERT_FALSE(inlined.prepare(true, false, point, gamma_h, 1.0, 1.0 / gamma_h, work));
   const double d[] = {0.3, -0.2, 0.0};
   const double offset[] = {0.0, 0.0, 0.7};
   double found[3];
@@ -144,7 +145,7 @@ TEST(InlinedStage, MeetsTheEquations) {
   InlinedStages<Equations, double> stages;
   InlinedStages<Equations, double>::Workspace workspace;
   stages.use(workspace, OneThread{});
-  ASSERT_FALSE(stages.prepare(true, point, gamma_h, 1.0 / gamma_h, work));
+  ASSERT_FALSE(stages.prepare(true, false, point, gamma_h, 1.0, 1.0 / gamma_h, work));
   const double base[] = {point.y[0], point.y[1], 0.0};
   double Y[] = {point.y[0], point.y[1], point.y[2]};
   const double t = point.t + gamma_h;

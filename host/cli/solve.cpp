@@ -132,7 +132,7 @@ std::vector<SolutionRow> rows_of(const ModelDescription& model, const Chunk& res
   const std::size_t n = model.variables.size();
   const std::size_t saved = n + model.observables.size();
   const InstanceOutcome& outcome = result.outcomes[0];
-  const bool cut = outcome.status == Status::terminated_by_event;
+  const bool cut = outcome.status == Status::terminated_by_event || outcome.status == Status::assertion_violated;
   const double direction = result.t_span[1] < result.t_span[0] ? -1.0 : 1.0;
   std::vector<SolutionRow> rows;
   for (std::size_t k = 0; k < result.times.size(); ++k) {
@@ -208,7 +208,8 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
       outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
   std::string cause;
   if (outcome.status == Status::inconsistent_initial_conditions) cause = origin_of_values(model, outcome);
-  if (outcome.status == Status::event_storm && outcome.last_event >= 0) {
+  const bool by_event = outcome.status == Status::event_storm || outcome.status == Status::assertion_violated;
+  if (by_event && outcome.last_event >= 0) {
     cause = fmt::format(": event '{}'", event_name(model, outcome.last_event));
   }
   std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),

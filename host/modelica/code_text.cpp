@@ -167,7 +167,8 @@ const std::set<std::string> reserved = {"alignas",
                                         "over_gamma_h",
                                         "base",
                                         "offset",
-                                        "constants"};
+                                        "constants",
+                                        "lambda"};
 
 }  // namespace
 

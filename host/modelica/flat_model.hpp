@@ -39,7 +39,8 @@ struct FlatEquation {
   Node left = no_node;
   Node right = no_node;
   Place place = 0;
-  std::string text;  ///< as it is written
+  std::string text;           ///< as it is written
+  Node simplified = no_node;  ///< of homotopy: the right side that the search for initial values begins with
 };
 
 /// What happens to the instance where `guard` becomes true at an event.

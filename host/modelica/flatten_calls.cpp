@@ -179,9 +179,9 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
     return true;
   }
   static const std::map<std::string, std::size_t> least = {
-      {"size", 1},     {"ndims", 1},    {"fill", 2},   {"zeros", 1},  {"ones", 1},
-      {"identity", 1}, {"linspace", 3}, {"scalar", 1}, {"vector", 1}, {"transpose", 1},
-      {"diagonal", 1}, {"cross", 2},    {"cat", 2},    {"skew", 1},   {"outerProduct", 2}};
+      {"size", 1},     {"ndims", 1},  {"fill", 2},         {"zeros", 1},     {"ones", 1},     {"identity", 1},
+      {"linspace", 3}, {"scalar", 1}, {"vector", 1},       {"transpose", 1}, {"diagonal", 1}, {"cross", 2},
+      {"cat", 2},      {"skew", 1},   {"outerProduct", 2}, {"symmetric", 1}};
   const auto found = least.find(name);
   if (found == least.end()) return false;
   if (operands.size() < found->second) fail(expression.place, fmt::format("{} takes more arguments", name));
@@ -271,7 +271,17 @@ bool Flattener::call_matrix(const std::string& name, const Expression& expressio
     const auto row = static_cast<std::size_t>(i) * static_cast<std::size_t>(value.dims[1]);
     return value.items[row + static_cast<std::size_t>(j)];
   };
-  if (name == "identity" || name == "diagonal") {
+  if (name == "symmetric") {
+    if (a.dims.size() != 2 || a.dims[0] != a.dims[1]) fail(expression.place, "symmetric takes a square matrix");
+    result = a;
+    for (int i = 0; i < a.dims[0]; ++i) {
+      for (int j = 0; j < i; ++j) {
+        const auto place =
+            static_cast<std::size_t>(i) * static_cast<std::size_t>(a.dims[0]) + static_cast<std::size_t>(j);
+        result.items[place] = at(a, j, i);
+      }
+    }
+  } else if (name == "identity" || name == "diagonal") {
     const int n = name == "identity" ? integer(*operands[0], scope, "a dimension") : static_cast<int>(a.items.size());
     if (n < 0 || n > 1000) fail(expression.place, "a dimension out of range");
     result.dims = {n, n};
@@ -332,6 +342,48 @@ Value Flattener::derivative(const Expression& expression, const Scope& scope) {
   return value;
 }
 
+bool Flattener::varies(Node root) const {
+  const std::vector<Node> all = graph_.below(root);
+  return std::any_of(all.begin(), all.end(), [&](Node node) {
+    const NodeData& data = graph_[node];
+    const bool variable =
+        data.op == Op::variable && !model_.variables[static_cast<std::size_t>(data.index)].is_parameter();
+    return variable || data.op == Op::time;
+  });
+}
+
+/// A variable of its own, whose equation the search for initial values simplifies.
+Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
+  const Expression* given[] = {nullptr, nullptr};
+  for (std::size_t k = 0; k < 2 && k < expression.operands.size(); ++k) given[k] = expression.operands[k].get();
+  for (const auto& [argument, value] : expression.named) {
+    if (argument == "actual") given[0] = value.get();
+    if (argument == "simplified") given[1] = value.get();
+  }
+  if (given[0] == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
+  const Value actual = evaluate(*given[0], scope);
+  if (given[1] == nullptr) return actual;
+  Scope silent;
+  silent.outer = &scope;
+  silent.in_function = scope.in_function;
+  silent.silent = true;
+  const Value simplified = under(graph_.number(0.0), [&] { return evaluate(*given[1], silent); });
+  return elementwise(actual, simplified, expression.place, [&](Node a, Node b) {
+    if (a == b || !varies(a)) return a;
+    const auto [known, added] = homotopies_.try_emplace({a, b}, no_node);
+    if (!added) return known->second;
+    FlatVariable variable;
+    variable.name = fmt::format("homotopy {}", homotopies_.size());
+    variable.place = expression.place;
+    variable.made = true;
+    known->second = graph_.variable(static_cast<int>(model_.variables.size()));
+    model_.variables.push_back(variable);
+    instance_of_.push_back(-1);
+    homotopy_equations_.push_back({known->second, a, expression.place, fmt::format("{} = actual", variable.name), b});
+    return known->second;
+  });
+}
+
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
   const auto& operands = expression.operands;
   const auto need = [&](std::size_t count) {
@@ -349,12 +401,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     inner.silent = scope.silent || name == "noEvent" || smooth;
     result = evaluate(*operands[name == "noEvent" ? 0 : 1], inner);
   } else if (name == "homotopy") {
-    const Expression* actual = operands.empty() ? nullptr : operands[0].get();
-    for (const auto& [argument, value] : expression.named) {
-      if (argument == "actual") actual = value.get();
-    }
-    if (actual == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
-    result = evaluate(*actual, scope);
+    result = homotopy(expression, scope);
   } else if (name == "pre" || name == "edge" || name == "change") {
     need(1);
     // In an algorithm the variable may have been assigned to already: it is meant itself.

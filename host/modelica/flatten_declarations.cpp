@@ -347,7 +347,8 @@ void Flattener::bind(int number) {
   }
   instances_[at].state = Instance::binding_now;
   const Expression& binding = *instances_[at].binding;
-  Value value = evaluate(binding, {});
+  // Whoever asks first.
+  Value value = under(graph_.number(1.0), [&] { return evaluate(binding, {}); });
   for (std::size_t k = 0; k <= instances_[at].path.size(); ++k) {
     if (!value.elements.empty() && instances_[at].element >= 0) {
       const auto element = static_cast<std::size_t>(instances_[at].element);

@@ -1,4 +1,5 @@
 // Equations, when clauses and algorithms of the model.
+#include <algorithm>
 #include <cctype>
 
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ FlatModel Flattener::flatten(const Class& file) {
   model_.experiment = main_->experiment;
   declare_model();
   if (!diagnostics_.failed()) sections(*main_);
+  model_.equations.insert(model_.equations.end(), homotopy_equations_.begin(), homotopy_equations_.end());
   finish_discrete();
   return std::move(model_);
 }
@@ -77,8 +79,9 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
       if (initial) fail(statement.place, "when does not stand in initial equations");
       return equation_when(statement, scope);
     case Statement::Kind::call:
-      if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
-      return;
+      return within(initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] {
+        if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
+      });
     default:
       fail(statement.place, "this statement does not stand in equations");
   }
@@ -127,7 +130,9 @@ void Flattener::equation_choice(const Statement& statement, const Scope& scope, 
     const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
     if (graph_.is_number(condition, 0.0)) continue;
     const Node guard = graph_.conjunction(none_before, condition);
-    for (const Statement& one : branch.body) equation(one, scope, initial, graph_.is_number(guard) ? no_node : guard);
+    within(guard, [&] {
+      for (const Statement& one : branch.body) equation(one, scope, initial, graph_.is_number(guard) ? no_node : guard);
+    });
     none_before = graph_.conjunction(none_before, graph_.negation(condition));
     conditions.push_back(condition);
     bodies.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
@@ -181,10 +186,10 @@ void Flattener::equation_when(const Statement& statement, const Scope& scope) {
     const Node guard = graph_.conjunction(none_before, edge);
     std::map<std::string, Value> assigned;
     // What is evaluated at the event alone makes no events.
-    Scope within;
-    within.outer = &scope;
-    within.silent = true;
-    when_body(branch.body, within, guard, assigned);
+    Scope inner;
+    inner.outer = &scope;
+    inner.silent = true;
+    within(guard, [&] { when_body(branch.body, inner, guard, assigned); });
     branches.emplace_back(guard, std::move(assigned));
     none_before = graph_.conjunction(none_before, graph_.negation(edge));
   }
@@ -235,7 +240,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
         const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
         const Node inner = graph_.conjunction(none_before, condition);
         std::map<std::string, Value> values;
-        when_body(branch.body, scope, graph_.conjunction(guard, inner), values);
+        within(inner, [&] { when_body(branch.body, scope, graph_.conjunction(guard, inner), values); });
         branches.emplace_back(inner, std::move(values));
         none_before = graph_.conjunction(none_before, graph_.negation(condition));
       }
@@ -263,27 +268,18 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
   if (call.kind != Kind::call) return false;
   if (const Class* function = find_class(dotted(call.parts)); function != nullptr) {
     // It can do no more than check what it is given.
-    if (function->external)
-      fail(call.place, fmt::format("'{}' is an external function: not supported", function->name));
-    return function->kind == Class::Kind::function;
+    if (function->kind != Class::Kind::function) return false;
+    if (checking_.insert(function).second) {
+      call_function(*function, call, scope, true);
+      checking_.erase(function);
+    } else {
+      diagnostics_.warn(call.place, fmt::format("assertions of '{}' within itself are not looked at", function->name));
+    }
+    return true;
   }
   if (call.parts[0].quoted) return false;
   if (name == "assert") {
-    if (call.operands.empty()) fail(call.place, "assert takes a condition and a message");
-    const auto is_warning = [](const Expression& level) {
-      return level.kind == Kind::reference && level.parts.back().name == "warning";
-    };
-    bool warning = call.operands.size() > 2 && is_warning(*call.operands[2]);
-    for (const auto& [argument, value] : call.named) warning = warning || (argument == "level" && is_warning(*value));
-    const Value condition = evaluate(*call.operands[0], scope);
-    if (warning || scope.in_function || condition.items.size() != 1) return true;
-    // Without what the message tells of values.
-    std::string message;
-    if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
-    if (message.empty()) message = "assertion";
-    Node holds = condition.items[0];
-    if (guard != no_node && !graph_.is_number(guard)) holds = graph_.disjunction(graph_.negation(guard), holds);
-    model_.assertions.push_back({holds, message, call.place});
+    assertion(call, scope);
     return true;
   }
   if (name == "terminate" || name == "reinit") {
@@ -313,11 +309,50 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
   return false;
 }
 
+void Flattener::assertion(const Expression& call, const Scope& scope) {
+  if (call.operands.empty()) fail(call.place, "assert takes a condition and a message");
+  const auto is_warning = [](const Expression& level) {
+    return level.kind == Kind::reference && level.parts.back().name == "warning";
+  };
+  bool warning = call.operands.size() > 2 && is_warning(*call.operands[2]);
+  for (const auto& [argument, value] : call.named) warning = warning || (argument == "level" && is_warning(*value));
+  if (warning) {
+    if (asserted_.emplace(call.place, no_node).second) {
+      diagnostics_.warn(call.place, "an assertion whose level is warning is not looked at");
+    }
+    return;
+  }
+  // Without what the message tells of values.
+  std::string message;
+  if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
+  assert_that(scalar(*call.operands[0], scope), message.empty() ? "assertion" : message, call.place);
+}
+
+/// All that one assert in the file is asked for, in functions and loops, is one assertion.
+void Flattener::assert_that(Node condition, const std::string& message, Place place) {
+  std::unordered_map<Node, Node> done;
+  const Node path = graph_.replace(
+      path_, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; }, done);
+  const Node holds = graph_.disjunction(graph_.negation(path), condition);
+  if (graph_.is_number(holds, 1.0) || !asserted_.emplace(place, holds).second) return;
+  const std::vector<Node> all = graph_.below(path);
+  const bool at_events = std::any_of(all.begin(), all.end(), [&](Node node) { return graph_[node].op == Op::edge; });
+  if (at_events || (path != path_ && varies(holds))) {
+    diagnostics_.warn(place, at_events ? "an assertion within a when clause is not looked at"
+                                       : "an assertion of the start on what varies is not looked at");
+    return;
+  }
+  const auto [known, added] = assertion_at_.try_emplace(place, model_.assertions.size());
+  if (added) model_.assertions.push_back({graph_.number(1.0), message, place});
+  Node& whole = model_.assertions[known->second].condition;
+  whole = graph_.conjunction(whole, holds);
+}
+
 void Flattener::algorithm(const Section& section) {
   Frame frame;
   frame.model = true;
   frame.left = frame.returned = graph_.number(0.0);
-  execute(section.statements, frame);
+  within(section.initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] { execute(section.statements, frame); });
   const Place place = section.statements.empty() ? 0 : section.statements[0].place;
   for (const std::string& name : frame.assigned) {
     const Value target = value_of_name(name, place);
@@ -336,13 +371,15 @@ void Flattener::execute_when(const Statement& statement, Frame& frame) {
     none_before = graph_.conjunction(none_before, graph_.negation(edge));
     Frame taken = frame;
     taken.scope.silent = true;
-    for (const Statement& one : branch.body) {
-      if (one.kind == Statement::Kind::call) {
-        if (!call_statement(*one.left, taken.scope, edge)) fail(one.place, "a call whose results nobody takes");
-      } else {
-        execute(one, taken);
+    within(edge, [&] {
+      for (const Statement& one : branch.body) {
+        if (one.kind == Statement::Kind::call) {
+          if (!call_statement(*one.left, taken.scope, edge)) fail(one.place, "a call whose results nobody takes");
+        } else {
+          execute(one, taken);
+        }
       }
-    }
+    });
     const Frame before = frame;
     merge_frames(edge, taken, before, frame, statement.place);
     for (const std::string& name : taken.assigned) {

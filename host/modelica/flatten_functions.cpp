@@ -123,7 +123,7 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
     if (!all) return frame.scope.values[declaration.name];
     results.fields.push_back({declaration.name, frame.scope.values[declaration.name]});
   }
-  if (results.fields.empty()) fail(expression.place, fmt::format("'{}' has no output", function.name));
+  if (!all) fail(expression.place, fmt::format("'{}' has no output", function.name));
   return results;
 }
 
@@ -138,7 +138,9 @@ void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) 
     // Some of the cases have left: the rest is for the others.
     Frame rest = frame;
     rest.left = rest.returned = graph_.number(0.0);
-    for (; k < statements.size(); ++k) execute(statements[k], rest);
+    within(graph_.negation(gone), [&] {
+      for (; k < statements.size(); ++k) execute(statements[k], rest);
+    });
     const Node left = graph_.disjunction(frame.left, graph_.conjunction(graph_.negation(gone), rest.left));
     const Node returned = graph_.disjunction(frame.returned, graph_.conjunction(graph_.negation(gone), rest.returned));
     Frame before = frame;
@@ -198,8 +200,8 @@ void Flattener::execute_choice(const Statement& statement, std::size_t branch, F
   }
   Frame taken = frame;
   Frame other = frame;
-  execute(chosen.body, taken);
-  execute_choice(statement, branch + 1, other);
+  within(condition, [&] { execute(chosen.body, taken); });
+  within(graph_.negation(condition), [&] { execute_choice(statement, branch + 1, other); });
   const Node left = graph_.choice(condition, taken.left, other.left);
   const Node returned = graph_.choice(condition, taken.returned, other.returned);
   merge_frames(condition, taken, other, frame, statement.place);

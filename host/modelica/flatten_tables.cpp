@@ -117,13 +117,9 @@ Node Flattener::table_value(const Table& table, std::size_t column, Node u, bool
   }
   if (table.extrapolation == Extrapolation::none) {
     const Node last = graph_.number(table.x.back());
-    const Node within = graph_.conjunction(graph_.relation(Op::less_equal, first, u, true),
-                                           graph_.relation(Op::less_equal, u, last, true));
-    FlatAssertion assertion;
-    assertion.condition = within;
-    assertion.message = "the table is left, and does not extrapolate";
-    assertion.place = place;
-    model_.assertions.push_back(assertion);
+    const Node inside_all = graph_.conjunction(graph_.relation(Op::less_equal, first, u, true),
+                                               graph_.relation(Op::less_equal, u, last, true));
+    assert_that(inside_all, "the table is left, and does not extrapolate", place);
   }
   // Kinks cost the integrator a step; jumps are events.
   return chosen_piece(pieces, u, slope, [&](std::size_t k) {

@@ -102,25 +102,29 @@ class Flattener {
   double constant(const Expression& expression, const Scope& scope, const char* what);
   int integer(const Expression& expression, const Scope& scope, const char* what);
   double numeric(Node node);
-  Value reference(const Expression& expression, const Scope& scope);
-  Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
-  std::string element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts, const Scope& scope);
-  Value element_at(const Value& value, const std::vector<Node>& indices, Place place);
   Value power(const Expression& expression, const Scope& scope);
   Value relation(const Expression& expression, const Scope& scope);
   Value chain(const Expression& expression, const Scope& scope);
-  Value product(const Value& a, const Value& b, Place place);
+  Value choice(const Expression& expression, const Scope& scope);
+  Value merge(Node condition, const Value& a, const Value& b, Place place);
+  void spend(Place place);
+
+  // flatten_references.cpp
+  Value reference(const Expression& expression, const Scope& scope);
+  Value member(const Value& record, const std::string& name, Place place);
+  Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
+  std::string element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts, const Scope& scope);
+  Value element_at(const Value& value, const std::vector<Node>& indices, Place place);
+
+  // flatten_arrays.cpp
   Value elementwise(const Value& a, const Value& b, Place place, const std::function<Node(Node, Node)>& combine);
+  Value product(const Value& a, const Value& b, Place place);
   Value array_of(std::vector<Value> elements, Place place);
   Value matrix(const Expression& expression, const Scope& scope);
   Value comprehension(const Expression& expression, const Scope& scope);
-  Value choice(const Expression& expression, const Scope& scope);
-  Value merge(Node condition, const Value& a, const Value& b, Place place);
   Value range(const Expression& expression, const Scope& scope);
   void for_each(const std::vector<Iterator>& iterators, std::size_t at, const Scope& scope,
                 const std::function<void(const Scope&)>& body);
-  void spend(Place place);
-  Value member(const Value& record, const std::string& name, Place place);
 
   // flatten_calls.cpp
   Value call(const Expression& expression, const Scope& scope);
@@ -132,6 +136,8 @@ class Flattener {
   bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   Value derivative(const Expression& expression, const Scope& scope);
+  Value homotopy(const Expression& expression, const Scope& scope);
+  bool varies(Node root) const;
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
   std::string text_argument(const Expression& expression);
 
@@ -178,10 +184,29 @@ class Flattener {
   void when_body(const std::vector<Statement>& body, const Scope& scope, Node edge,
                  std::map<std::string, Value>& assigned);
   bool call_statement(const Expression& call, const Scope& scope, Node guard);
+  void assertion(const Expression& call, const Scope& scope);
+  void assert_that(Node condition, const std::string& message, Place place);
   void algorithm(const Section& section);
   Node edge_of(const Expression& condition, const Scope& scope);
   std::string text_of(Place begin, Place end) const;
   void finish_discrete();
+
+  /// Does `work` where control comes under the condition `path` alone.
+  template <class Work>
+  auto under(Node path, Work&& work) {
+    const struct Back {
+      Node& path;
+      Node before;
+      ~Back() { path = before; }
+    } back{path_, path_};
+    path_ = path;
+    return work();
+  }
+  /// The same within what surrounds it.
+  template <class Work>
+  auto within(Node condition, Work&& work) {
+    return under(graph_.conjunction(path_, condition), work);
+  }
 
   [[noreturn]] void fail(Place place, const std::string& message);
   template <class Work>
@@ -213,6 +238,12 @@ class Flattener {
   std::map<std::string, const Expression*> objects_;         ///< external objects and what makes them
   std::map<std::string, Value> made_objects_;
   std::map<std::string, Parts> parts_;
+  Node path_ = graph_.number(1.0);             ///< under which control comes to what is evaluated
+  std::map<Place, std::size_t> assertion_at_;  ///< of an assert, number among the model's
+  std::set<std::pair<Place, Node>> asserted_;
+  std::set<const Class*> checking_;                   ///< functions that are called for their assertions
+  std::map<std::pair<Node, Node>, Node> homotopies_;  ///< variables, by what is actual and what is simplified
+  std::vector<FlatEquation> homotopy_equations_;
   long spent_ = 0;
   int depth_ = 0;
 };

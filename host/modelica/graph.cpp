@@ -299,6 +299,12 @@ Node Graph::replace(Node root, const std::function<Node(Node)>& replacement, std
   return done[root];
 }
 
+Node Graph::actual(Node root) {
+  std::unordered_map<Node, Node> done;
+  return replace(
+      root, [&](Node node) { return (*this)[node].op == Op::lambda ? number(1.0) : no_node; }, done);
+}
+
 double Graph::evaluate(Node root, const std::function<double(Node)>& leaf) const {
   std::unordered_map<Node, double> known;
   for (const Node node : below(root)) {

@@ -37,6 +37,7 @@ enum class Op : std::uint8_t {
   edge,          ///< does condition `index` become true at this event?
   sample,        ///< is this the event of clock `index`?
   initial,       ///< at the start alone
+  lambda,        ///< of homotopy: 1 but for where initial values are searched from simplified equations
   stage_step,    ///< gamma h of an implicit stage
   stage_rate,    ///< its inverse
   stage_base,    ///< y_n + h sum_(j<i) a_ij K_j, of state number `index` of the reduced model
@@ -122,6 +123,9 @@ class Graph {
   Node rebuild(const NodeData& data, Node a, Node b, Node c);
   /// `root` with leaves, and whatever else has one, replaced by replacement(node); no_node keeps.
   Node replace(Node root, const std::function<Node(Node)>& replacement, std::unordered_map<Node, Node>& done);
+
+  /// `root` where homotopy is over.
+  Node actual(Node root);
 
   /// The derivative of `root` along `seed(leaf)`, the derivatives of its leaves; no_node: zero.
   Node derivative(Node root, const std::function<Node(Node)>& seed, std::unordered_map<Node, Node>& done);

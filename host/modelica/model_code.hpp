@@ -35,6 +35,7 @@ class ModelCode {
     Node time = no_node;  ///< of a scheduled event
     int direction = 0;
     bool terminal = false;
+    bool failure = false;
   };
 
   // model_code.cpp
@@ -42,18 +43,22 @@ class ModelCode {
   void hoist();
   void hoist_below(Node root);
   bool from_parameters(Node node);
-  std::string initial_from(Node quantity);
   std::string variables();
   std::string parameters();
   std::string derive();
-  std::string initial();
   std::string rhs();
   std::string invariants();
   std::string observables();
-  void initial_block(Body& body, const Block& block);
-  Node start_of(Node quantity);
-  bool needs_initial();
   std::vector<Node> observed_quantities();
+
+  // model_initial.cpp
+  std::string initial();
+  bool needs_initial();
+  Node start_of(Node quantity);
+  std::string initial_from(Node quantity);
+  void initial_block(Body& body, const Block& block);
+  void solve_initially(Body& body, const Block& block);
+  Body initial_residuals(const Body& body, const Block& block, const std::vector<Node>& unknowns);
 
   // model_stage.cpp
   std::string stage();

@@ -212,12 +212,12 @@ void ModelCode::add_terminals() {
     add_event(event);
   }
   for (const FlatAssertion& assertion : flat.assertions) {
-    if (graph_.is_number(assertion.condition) || from_parameters(assertion.condition)) continue;
+    if (graph_.is_number(assertion.condition)) continue;
     Event event;
     event.name = fmt::format("assert: {}", assertion.message);
     event.root = distance(assertion.condition);
     event.direction = -1;
-    event.terminal = true;
+    event.terminal = event.failure = true;
     add_event(event);
   }
 }
@@ -229,6 +229,7 @@ std::string ModelCode::events() {
     text += fmt::format("      {{.name = {}", quoted(event.name));
     if (event.direction != 0) text += fmt::format(", .direction = {}", event.direction);
     if (event.terminal) text += ", .terminal = true";
+    if (event.failure) text += ", .failure = true";
     if (event.time != no_node) text += ", .scheduled = 1";
     text += "},\n";
   }
@@ -250,7 +251,7 @@ std::string ModelCode::root() {
   return function("root(const auto& t, const auto& y, const auto&, const auto& p, auto& g)", body.text());
 }
 
-/// A relation that is kept has its instance on the side where it holds, or on the other one.
+/// A relation that is kept has its instance on the side where it holds, or on the other one. What is asserted holds.
 std::string ModelCode::sides() {
   std::string body;
   const std::size_t first = parameters_.size() + derived_.size();
@@ -262,6 +263,11 @@ std::string ModelCode::sides() {
     const std::string held = fmt::format("select(p[{}] > 0.5, 1.0, -1.0)", first + at(slot_of_relation_[k]));
     side[at(event_of_relation_[k])] = held;
     side[at(end_of_relation_[k])] = held;
+  }
+  for (std::size_t k = 0; k < events_.size(); ++k) {
+    if (!events_[k].failure) continue;
+    some = true;
+    side[k] = "1.0";
   }
   if (!some) return "";
   for (std::size_t k = 0; k < side.size(); ++k) body += fmt::format("    side[{}] = {};\n", k, side[k]);

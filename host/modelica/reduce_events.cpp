@@ -178,6 +178,7 @@ void Reducer::find_relations() {
     Equation one;
     one.left = equation.left;
     one.right = equation.right;
+    one.simplified = equation.simplified;
     one.residual = graph_.subtract(equation.left, equation.right);
     one.place = equation.place;
     one.text = equation.text;

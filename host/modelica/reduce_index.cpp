@@ -99,7 +99,7 @@ void Reducer::differentiate_equations(const SystemOffsets& offsets, const std::v
     for (int k = 0; k <= offsets.equation[i]; ++k) {
       if (k > 0) {
         equation.residual = total_derivative(equation.residual);
-        equation.left = equation.right = no_node;
+        equation.left = equation.right = equation.simplified = no_node;
         equation.differentiated = k;
       }
       all.push_back(equation);

@@ -41,12 +41,26 @@ Node Reducer::at_start(Node root) {
       done);
 }
 
+/// The right side goes from the simplified one to what it is.
+void Reducer::simplify(Equation& equation) {
+  const Node lambda = graph_.event(Op::lambda);
+  const Node one = graph_.number(1.0);
+  const Node simplified = at_start(equation.simplified);
+  const Node between =
+      graph_.add(graph_.multiply(lambda, equation.right), graph_.multiply(graph_.subtract(one, lambda), simplified));
+  // At either end the other side need not be a number.
+  const auto is = [&](double end) { return graph_.relation(Op::equal, lambda, graph_.number(end), true); };
+  equation.right = graph_.choice(is(1.0), equation.right, graph_.choice(is(0.0), simplified, between));
+  equation.residual = graph_.subtract(equation.left, equation.right);
+}
+
 void Reducer::gather_initial_equations() {
   const std::size_t of_the_model = model_.initial_equations.size();
   for (Equation& equation : model_.initial_equations) {
     equation.residual = at_start(equation.residual);
     if (equation.left != no_node) equation.left = at_start(equation.left);
     if (equation.right != no_node) equation.right = at_start(equation.right);
+    if (equation.simplified != no_node) simplify(equation);
   }
   std::set<Node> states(model_.states.begin(), model_.states.end());
   for (const FlatEquation& equation : model_.flat.initial_equations) {
@@ -108,7 +122,7 @@ void Reducer::order_start() {
                    [&](Node a, Node b) { return weight(a) < weight(b); });
   std::vector<int> preference(unknowns.size());
   std::iota(preference.begin(), preference.end(), 0);
-  const Incidence incidence = incidence_of(model_.initial_equations, unknowns);
+  const Incidence incidence = incidence_of(actual(model_.initial_equations), unknowns);
   const Matching matching = match(incidence, static_cast<int>(unknowns.size()), preference);
   for (std::size_t k = 0; k < before_states; ++k) {
     if (matching.equation_of[k] >= 0) continue;

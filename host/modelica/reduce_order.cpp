@@ -25,6 +25,19 @@ std::vector<Node> Reducer::quantities_in(Node root) {
   return result;
 }
 
+/// Does homotopy act in it?
+bool Reducer::is_simplified(Node root) {
+  return contains(root, graph_.event(Op::lambda));
+}
+
+/// What homotopy makes of equations at last.
+std::vector<Equation> Reducer::actual(std::vector<Equation> equations) {
+  for (Equation& equation : equations) {
+    if (equation.simplified != no_node) equation.residual = graph_.actual(equation.residual);
+  }
+  return equations;
+}
+
 bool Reducer::contains(Node root, Node quantity) {
   const std::vector<Node> all = graph_.below(root);
   return std::binary_search(all.begin(), all.end(), quantity);
@@ -53,7 +66,7 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
     return true;
   }
   const Node slope = graph_.partial(equation.residual, quantity);
-  if (graph_.is_number(slope, 0.0) || contains(slope, quantity)) return false;
+  if (graph_.is_number(slope, 0.0) || contains(slope, quantity) || is_simplified(slope)) return false;
   std::unordered_map<Node, Node> done;
   const Node zero = graph_.number(0.0);
   const Node rest = graph_.replace(
@@ -90,7 +103,8 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
                            std::vector<Node>& torn, std::vector<int>& residuals) {
   conditions_.clear();
   const Incidence incidence = incidence_of(equations, unknowns);
-  const Matching matching = match(incidence, static_cast<int>(unknowns.size()), preference);
+  const Matching matching = match(of_start_ ? incidence_of(actual(equations), unknowns) : incidence,
+                                  static_cast<int>(unknowns.size()), preference);
   for (std::size_t j = 0; j < unknowns.size(); ++j) {
     if (matching.equation_of[j] >= 0) continue;
     if (!may_be_partial) {
@@ -138,6 +152,7 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     } else {
       block.torn = block.quantities;
       block.residuals = members;
+      block.simplified = is_simplified(equations[at(members[0])].residual);
     }
     return block;
   }
@@ -162,7 +177,9 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     block.steps.push_back(one);
   }
   block.residuals = tearing.residuals;
-  solve_linear(equations, block);
+  block.simplified =
+      std::any_of(members.begin(), members.end(), [&](int i) { return is_simplified(equations[at(i)].residual); });
+  if (!block.simplified) solve_linear(equations, block);
   return block;
 }
 

@@ -143,6 +143,7 @@ void Reducer::gather_equations() {
   for (FlatEquation& equation : flat.equations) {
     folded(equation.left);
     folded(equation.right);
+    folded(equation.simplified);
   }
   for (FlatEquation& equation : flat.initial_equations) {
     folded(equation.left);
@@ -184,8 +185,11 @@ void Reducer::find_original_structure() {
     if (is_unknown(static_cast<int>(i))) unknowns_.push_back(static_cast<int>(i));
   }
   const Signature signature = signature_of(model_.equations, unknowns_);
-  model_.original_variables = static_cast<int>(unknowns_.size());
-  model_.original_equations = static_cast<int>(model_.equations.size());
+  const auto homotopies =
+      static_cast<int>(std::count_if(model_.equations.begin(), model_.equations.end(),
+                                     [](const Equation& equation) { return equation.simplified != no_node; }));
+  model_.original_variables = static_cast<int>(unknowns_.size()) - homotopies;
+  model_.original_equations = static_cast<int>(model_.equations.size()) - homotopies;
   const SystemOffsets offsets = find_system_offsets(signature, static_cast<int>(unknowns_.size()));
   if (!offsets.regular) {
     Incidence incidence(signature.size());
@@ -244,6 +248,7 @@ void Reducer::report_singular(const std::vector<Equation>& equations, const std:
 
 /// x = y, x = -y, x + y = 0 and x = 5: is it one of these? `b` is -1 for x = number, which `fold` gets.
 bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign) {
+  if (equation.simplified != no_node) return false;
   const NodeData data = graph_[equation.residual];
   const auto plain = [&](Node node, int& index, int& own_sign) {
     NodeData inner = graph_[node];
@@ -369,6 +374,7 @@ void Reducer::substitute_aliases() {
     substitute(equation.left);
     substitute(equation.right);
     substitute(equation.residual);
+    substitute(equation.simplified);
   }
   for (FlatEquation& equation : flat.initial_equations) {
     substitute(equation.left);

@@ -13,6 +13,7 @@ struct Equation {
   Node residual = no_node;
   Node left = no_node;  ///< of an equation left = right, as it is written; no_node after differentiation
   Node right = no_node;
+  Node simplified = no_node;  ///< right side that the search for initial values begins with
   Place place = 0;
   std::string text;
   int differentiated = 0;
@@ -33,6 +34,7 @@ struct Block {
   std::vector<Node> torn;
   std::vector<Step> steps;
   std::vector<int> residuals;
+  bool simplified = false;  ///< of initial equations: homotopy acts in them
 };
 
 /// A relation between continuous quantities, at whose change an event occurs.

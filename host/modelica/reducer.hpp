@@ -75,6 +75,8 @@ class Reducer {
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool has_switched_loops();
   bool contains(Node root, Node quantity);
+  bool is_simplified(Node root);
+  std::vector<Equation> actual(std::vector<Equation> equations);
   std::vector<Node> quantities_in(Node root);
   Incidence incidence_of(const std::vector<Equation>& equations, const std::vector<Node>& unknowns);
 
@@ -101,6 +103,7 @@ class Reducer {
   // reduce_initial.cpp
   void order_start();
   Node at_start(Node root);
+  void simplify(Equation& equation);
   void gather_initial_equations();
 
   void warn(Place place, const std::string& message);

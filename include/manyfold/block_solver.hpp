@@ -1,6 +1,6 @@
 #pragma once
 // Initial values that follow from equations within a model: Newton's method for a few of them, and a homotopy where
-// that finds nothing.
+// that finds nothing, or where the model says from what to go.
 
 namespace manyfold {
 
@@ -102,6 +102,7 @@ constexpr bool descend(double (&z)[n], Residual&& residual) {
   double r[n] = {};
   residual(z, r);
   const double size_at_start = size(r);
+  if (size_at_start - size_at_start != 0.0) return false;
   for (int iteration = 0; iteration < most_iterations; ++iteration) {
     double matrix[n][n + 1] = {};
     differentiate(z, residual, matrix);
@@ -134,21 +135,22 @@ constexpr bool descend(double (&z)[n], Residual&& residual) {
   return size(r) <= 1e-16 * size_at_start;
 }
 
-/// Newton's homotopy F(z) = (1 - lambda) F(z_0). Its curve is followed from lambda = 0 to where lambda is 1: along the
+/// The zeros of family(z, lambda, r) are a curve. It is followed from lambda = 0 to where lambda is 1: along the
 /// tangent, and back to the curve across it. It passes the points where Newton's matrix is singular. Allgower & Georg,
 /// Numerical Continuation Methods (1990), chapters 4 and 6.
-template <int n, class Residual>
+template <int n, class Family>
 class Homotopy {
  public:
-  constexpr Homotopy(const double (&z)[n], const Residual& residual) : residual_(residual) {
-    residual_(z, start_);
+  /// `z` is the zero at lambda = 0.
+  constexpr Homotopy(const double (&z)[n], const Family& family) : family_(family) {
     for (int i = 0; i < n; ++i) {
       scale_[i] = z[i] != 0.0 ? magnitude(z[i]) : 1.0;
       z_[i] = z[i];
     }
   }
 
-  /// Moves `z` near the zero. The curve goes off in the `direction` (1 or -1) of lambda. False if it leads nowhere.
+  /// Moves `z` near the zero at lambda = 1. The curve goes off in the `direction` (1 or -1) of lambda. False if it
+  /// leads nowhere.
   constexpr bool follow(double direction, double (&z)[n]) {
     double u[n + 1] = {};  // z in units of its scale, and lambda
     for (int i = 0; i < n; ++i) u[i] = z_[i] / scale_[i];
@@ -172,17 +174,23 @@ class Homotopy {
   static constexpr double far_away = 1e24;  // squared
   static constexpr int most_corrections = 6;
 
-  /// The derivatives of the homotopy and, in the last column, its values; the tangent in the last row.
+  /// The derivatives of the family and, in the last column, its values; the tangent in the last row.
   constexpr void assemble(const double (&u)[n + 1], double (&matrix)[n + 1][n + 2]) const {
+    constexpr double step = 1e-6;  // of lambda
     double z[n] = {};
     double r[n] = {};
+    double below[n] = {};
+    double above[n] = {};
     for (int i = 0; i < n; ++i) z[i] = u[i] * scale_[i];
-    differentiate(z, residual_, matrix);
-    residual_(z, r);
+    differentiate(
+        z, [&](const auto& at, auto& value) { family_(at, u[n], value); }, matrix);
+    family_(z, u[n], r);
+    family_(z, u[n] - step, below);
+    family_(z, u[n] + step, above);
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) matrix[i][j] *= scale_[j];
-      matrix[i][n] = start_[i];
-      matrix[i][n + 1] = r[i] - (1.0 - u[n]) * start_[i];
+      matrix[i][n] = (above[i] - below[i]) / (2.0 * step);
+      matrix[i][n + 1] = r[i];
     }
     for (int j = 0; j <= n; ++j) matrix[n][j] = tangent_[j];
     matrix[n][n + 1] = 0.0;
@@ -220,30 +228,71 @@ class Homotopy {
     return 0;
   }
 
-  const Residual& residual_;
+  const Family& family_;
   double z_[n] = {};
   double scale_[n] = {};
-  double start_[n] = {};
   double tangent_[n + 1] = {};
 };
 
-}  // namespace block_solver
-
-/// Moves `z` to where residual(z, r) makes r zero, if that is found from there; otherwise z becomes NaN.
+/// Moves `z` to a zero of residual(z, r): by Newton's method, or by Newton's homotopy F(z) = (1 - lambda) F(z_0).
+/// False, and `z` as it was, if there none is found.
 template <int n, class Residual>
-constexpr void solve_block(double (&z)[n], const Residual& residual) {
+constexpr bool find_zero(double (&z)[n], const Residual& residual) {
+  double start[n] = {};
+  double r[n] = {};
+  for (int i = 0; i < n; ++i) start[i] = z[i];
+  if (descend(z, residual)) return true;
+  residual(start, r);
+  const auto family = [&](const auto& at, double lambda, auto& value) {
+    residual(at, value);
+    for (int i = 0; i < n; ++i) value[i] -= (1.0 - lambda) * r[i];
+  };
+  Homotopy homotopy(start, family);
+  const auto reaches = [&](double direction) { return homotopy.follow(direction, z) && descend(z, residual); };
+  if (reaches(1.0) || reaches(-1.0)) return true;
+  for (int i = 0; i < n; ++i) z[i] = start[i];
+  return false;
+}
+
+/// The same for residual(z, lambda, r), equations with the operator homotopy: simplified at lambda = 0, what they are
+/// at lambda = 1. The zero is the one to which that of the simplified ones leads; where it leads nowhere, any.
+template <int n, class Residual>
+requires requires(const Residual& residual, double (&z)[n]) {
+  residual(z, 1.0, z);
+}
+constexpr bool find_zero(double (&z)[n], const Residual& residual) {
   double start[n] = {};
   for (int i = 0; i < n; ++i) start[i] = z[i];
-  if (block_solver::descend(z, residual)) return;
-  block_solver::Homotopy<n, Residual> homotopy(start, residual);
-  const auto reaches = [&](double direction) {
-    return homotopy.follow(direction, z) && block_solver::descend(z, residual);
-  };
-  if (reaches(1.0) || reaches(-1.0)) return;
+  const auto actual = [&](const auto& at, auto& value) { residual(at, 1.0, value); };
+  const auto simplified = [&](const auto& at, auto& value) { residual(at, 0.0, value); };
+  if (find_zero(z, simplified)) {
+    Homotopy homotopy(z, residual);
+    if (homotopy.follow(1.0, z) && descend(z, actual)) return true;
+  }
+  for (int i = 0; i < n; ++i) z[i] = start[i];
+  return find_zero(z, actual);
+}
+
+}  // namespace block_solver
+
+/// Moves `z` to where the residual is zero, if that is found from there; otherwise z becomes NaN.
+template <int n, class Residual>
+constexpr void solve_block(double (&z)[n], const Residual& residual) {
+  if (block_solver::find_zero(z, residual)) return;
   for (double& value : z) {
     const double zero = value - value;
     value = zero / zero;
   }
+}
+
+/// The same for unknowns of which a few are guessed, from which the others follow by torn(guess, r). Far from the
+/// solution they may follow to where no number is; then all are moved, from their own starts. The first of `z` are
+/// those of `guess`.
+template <int all, int n, class Residual, class Torn>
+constexpr void solve_block(double (&z)[all], double (&guess)[n], const Residual& residual, const Torn& torn) {
+  if (block_solver::find_zero(guess, torn)) return;
+  solve_block(z, residual);
+  for (int i = 0; i < n; ++i) guess[i] = z[i];
 }
 
 /// `value`, or `otherwise` where it is not finite: what follows from equations may divide by zero where others serve.

@@ -153,6 +153,7 @@ struct Event {
   bool terminal = false;  ///< ends the instance; its action is not carried out
   int stop_after = 0;     ///< > 0: the event is terminal when it occurs for this time
   int scheduled = 0;      ///< > 0: occurs at so many times, which `event_times` gives
+  bool failure = false;   ///< of a terminal event: what the model asserts is violated, and the instance has failed
 };
 
 /// A number of the instance that changes at events only: a mode, a counter, a set point.

@@ -20,22 +20,17 @@ enum class Status : std::int8_t {
   inconsistent_initial_conditions = 7,
   event_storm = 8,
   cancelled = 9,
+  assertion_violated = 10,
 };
 
-inline constexpr int status_count = 10;
+inline constexpr int status_count = 11;
 
 #if !defined(__CUDACC_RTC__)
 /// The names in the order of `Status`, as they appear in result files and on the command line.
-inline constexpr std::array<std::string_view, status_count> status_names = {"success",
-                                                                            "terminated_by_event",
-                                                                            "max_steps",
-                                                                            "step_too_small",
-                                                                            "newton_failure",
-                                                                            "singular_jacobian",
-                                                                            "nonfinite_residual",
-                                                                            "inconsistent_initial_conditions",
-                                                                            "event_storm",
-                                                                            "cancelled"};
+inline constexpr std::array<std::string_view, status_count> status_names = {
+    "success",        "terminated_by_event", "max_steps",          "step_too_small",
+    "newton_failure", "singular_jacobian",   "nonfinite_residual", "inconsistent_initial_conditions",
+    "event_storm",    "cancelled",           "assertion_violated"};
 
 /// One sentence per status that tells the user what happened and what to try.
 inline constexpr std::array<std::string_view, status_count> status_messages = {
@@ -50,7 +45,8 @@ inline constexpr std::array<std::string_view, status_count> status_messages = {
     "the residual became infinite or not a number even with very small steps: outside the model's domain?",
     "no consistent initial conditions were found from the initial values given: see residual_norm",
     "events followed each other without progress in time",
-    "cancelled before the end of the time span"};
+    "cancelled before the end of the time span",
+    "what the model asserts does not hold"};
 
 /// The name of `status`; "unknown" for a value outside the enumeration.
 constexpr std::string_view status_name(Status status) {

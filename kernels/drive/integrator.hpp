@@ -258,9 +258,10 @@ class Integrator {
 
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
   MANYFOLD_OUTLINE void enter_events() {
-    const Mask terminal = passage_.monitor.enter(passage_.struck, state_);
+    const auto ended = passage_.monitor.enter(passage_.struck, state_);
     if constexpr (coarse_time<Real>) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
-    status_ = select(terminal, code(Status::terminated_by_event), status_);
+    const Real reason = select(ended.failed, code(Status::assertion_violated), code(Status::terminated_by_event));
+    status_ = select(ended.terminal, reason, status_);
   }
 
   /// Carries out the actions in the lanes of `struck` and restarts them from a consistent state. All lanes with an

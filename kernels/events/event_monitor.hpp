@@ -92,9 +92,14 @@ class EventMonitor {
   }
   MANYFOLD_INLINE const CountOf<Real>& total() const { return total_; }
 
+  struct Ended {
+    Mask terminal;
+    Mask failed;  ///< by a terminal event that is a failure
+  };
+
   /// Moves the lanes of `struck` back to their events, on the polynomial, and counts what occurs there. Returns the
   /// lanes in which an event is terminal.
-  MANYFOLD_INLINE Mask enter(const Mask& struck, State& state) {
+  MANYFOLD_INLINE Ended enter(const Mask& struck, State& state) {
     const Real u = (time_ - state.t) / state.path.h;
     const Mask back = struck & (u < Real(0.0));
     for (int i = 0; i < n; ++i) {
@@ -106,17 +111,19 @@ class EventMonitor {
     state.t = select(struck, time_, state.t);
     crossings_.enter(struck, state, fired_, crowded_ > Real(0.0));
     Mask terminal(false);
+    Mask failed(false);
     static_for<events>([&](auto k) {
       constexpr Event event = System::event(k);
       const Mask now = struck & (fired_[k] != Real(0.0));
       count_work<Real>(total_, now, Real(1.0));
       if constexpr (event.terminal) terminal = terminal | now;
+      if constexpr (event.terminal && event.failure) failed = failed | now;
       if constexpr (event.stop_after > 0) {
         count_work<Real>(occurrences_[k], now, Real(1.0));
         terminal = terminal | (now & (Real(occurrences_[k]) >= Real(double(event.stop_after))));
       }
     });
-    return terminal;
+    return {terminal, failed};
   }
 
   /// Carries out the actions of the events that occur, together or in the order of their declaration. Returns the lanes

@@ -201,8 +201,8 @@ TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
   EXPECT_EQ(reader.numbers("flag_values", "worst_equation"), (std::vector<double>{1.0, 2.0}));
   EXPECT_EQ(reader.text("flag_meanings", "status"),
             "success terminated_by_event max_steps step_too_small newton_failure singular_jacobian nonfinite_residual "
-            "inconsistent_initial_conditions event_storm cancelled");
-  EXPECT_EQ(reader.numbers("flag_values", "status"), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+            "inconsistent_initial_conditions event_storm cancelled assertion_violated");
+  EXPECT_EQ(reader.numbers("flag_values", "status"), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}));
   for (const char* name :
        {"rejected", "newton_failures", "newton_iterations", "residuals", "jacobians", "factorizations", "solves"}) {
     EXPECT_TRUE(reader.has(std::string("stat_") + name)) << name;

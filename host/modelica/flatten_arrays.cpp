@@ -1,0 +1,193 @@
+// Arrays in expressions: constructors, products, iterators.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "host/modelica/flattener.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+/// Of an entry of a matrix in the order of rows.
+std::size_t place_of(int row, int columns, int column) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) + static_cast<std::size_t>(column);
+}
+
+}  // namespace
+
+Value Flattener::elementwise(const Value& a, const Value& b, Place place,
+                             const std::function<Node(Node, Node)>& combine) {
+  if (a.is_text || b.is_text || a.is_record() || b.is_record()) {
+    fail(place, fmt::format("cannot compute with {} and {}", shape_text(a), shape_text(b)));
+  }
+  const bool spread_a = a.dims.empty() && !b.dims.empty();
+  const bool spread_b = b.dims.empty() && !a.dims.empty();
+  if (!spread_a && !spread_b && a.dims != b.dims) {
+    fail(place, fmt::format("the operands do not fit: {} and {}", shape_text(a), shape_text(b)));
+  }
+  Value result;
+  result.dims = spread_a ? b.dims : a.dims;
+  const std::size_t count = spread_a ? b.items.size() : a.items.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    spend(place);
+    result.items.push_back(combine(a.items[spread_a ? 0 : k], b.items[spread_b ? 0 : k]));
+  }
+  return result;
+}
+
+Value Flattener::product(const Value& a, const Value& b, Place place) {
+  if (a.dims.empty() || b.dims.empty()) {
+    return elementwise(a, b, place, [&](Node x, Node y) { return graph_.multiply(x, y); });
+  }
+  const int inner = a.dims.back();
+  if (inner != b.dims[0] || a.dims.size() > 2 || b.dims.size() > 2 || a.is_text || b.is_text) {
+    fail(place, fmt::format("the factors do not fit: {} and {}", shape_text(a), shape_text(b)));
+  }
+  const int rows = a.dims.size() == 2 ? a.dims[0] : 1;
+  const int columns = b.dims.size() == 2 ? b.dims[1] : 1;
+  Value result;
+  if (a.dims.size() == 2) result.dims.push_back(rows);
+  if (b.dims.size() == 2) result.dims.push_back(columns);
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < columns; ++j) {
+      Node sum = graph_.number(0.0);
+      for (int k = 0; k < inner; ++k) {
+        spend(place);
+        sum = graph_.add(sum, graph_.multiply(a.items[place_of(i, inner, k)], b.items[place_of(k, columns, j)]));
+      }
+      result.items.push_back(sum);
+    }
+  }
+  return result;
+}
+
+Value Flattener::array_of(std::vector<Value> elements, Place place) {
+  Value result;
+  result.dims.push_back(static_cast<int>(elements.size()));
+  if (elements.empty()) return result;
+  if (elements[0].is_record()) {
+    result.elements = std::move(elements);
+    return result;
+  }
+  if (std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.is_text; })) {
+    const bool same = std::all_of(elements.begin(), elements.end(), [&](const Value& element) {
+      return !element.computed && element.text == elements[0].text;
+    });
+    elements[0].computed = !same;
+    elements[0].dims = result.dims;
+    return elements[0];
+  }
+  for (const Value& element : elements) {
+    if (element.dims != elements[0].dims || element.is_text || element.is_record()) {
+      fail(place,
+           fmt::format("the elements of an array differ: {} and {}", shape_text(elements[0]), shape_text(element)));
+    }
+    result.items.insert(result.items.end(), element.items.begin(), element.items.end());
+  }
+  result.dims.insert(result.dims.end(), elements[0].dims.begin(), elements[0].dims.end());
+  return result;
+}
+
+/// [a, b; c, d] of numbers, vectors (columns) and matrices.
+Value Flattener::matrix(const Expression& expression, const Scope& scope) {
+  Value result;
+  int total_rows = 0;
+  int width = -1;
+  for (const ExpressionPtr& row : expression.operands) {
+    std::vector<Value> blocks;
+    for (const ExpressionPtr& operand : row->operands) {
+      Value block = evaluate(*operand, scope);
+      if (block.dims.size() > 2 || block.is_text || block.is_record()) fail(operand->place, "no part of a matrix");
+      while (block.dims.size() < 2) block.dims.push_back(1);
+      if (!blocks.empty() && block.dims[0] != blocks[0].dims[0]) {
+        fail(operand->place, fmt::format("{} rows beside {}", block.dims[0], blocks[0].dims[0]));
+      }
+      blocks.push_back(std::move(block));
+    }
+    int columns = 0;
+    for (const Value& block : blocks) columns += block.dims[1];
+    if (width >= 0 && columns != width) fail(row->place, fmt::format("{} columns below {}", columns, width));
+    width = columns;
+    for (int i = 0; i < blocks[0].dims[0]; ++i) {
+      for (const Value& block : blocks) {
+        for (int j = 0; j < block.dims[1]; ++j) {
+          result.items.push_back(block.items[place_of(i, block.dims[1], j)]);
+        }
+      }
+    }
+    total_rows += blocks[0].dims[0];
+  }
+  result.dims = {total_rows, std::max(width, 0)};
+  return result;
+}
+
+void Flattener::for_each(const std::vector<Iterator>& iterators, std::size_t at, const Scope& scope,
+                         const std::function<void(const Scope&)>& body) {
+  if (at == iterators.size()) return body(scope);
+  const Iterator& iterator = iterators[at];
+  if (!iterator.range) fail(iterator.place, "an iterator needs a range: for i in 1:n");
+  Value values;
+  const Expression& range = *iterator.range;
+  const Class* type = range.kind == Kind::reference ? find_class(range.parts[0].name) : nullptr;
+  if (type != nullptr && !type->literals.empty()) {
+    for (std::size_t k = 1; k <= type->literals.size(); ++k)
+      values.items.push_back(graph_.number(static_cast<double>(k)));
+  } else {
+    values = evaluate(range, scope);
+  }
+  for (const Node node : values.items) {
+    spend(iterator.place);
+    Scope inner;
+    inner.outer = &scope;
+    inner.in_function = scope.in_function;
+    inner.silent = scope.silent;
+    const double known = numeric(node);
+    inner.values[iterator.name] = Value::scalar(std::isfinite(known) ? graph_.number(known) : node);
+    for_each(iterators, at + 1, inner, body);
+  }
+}
+
+Value Flattener::comprehension(const Expression& expression, const Scope& scope) {
+  if (expression.iterators.size() > 1) {
+    // {f(i, j) for i in I, j in J} is {{f(i, j) for i in I} for j in J}.
+    std::vector<Value> rows;
+    const std::vector<Iterator>& all = expression.iterators;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if (!all[k].range) fail(all[k].place, "an iterator needs a range: for i in 1:n");
+    }
+    std::function<Value(std::size_t, const Scope&)> nest = [&](std::size_t level, const Scope& inner) -> Value {
+      std::vector<Value> elements;
+      const Value values = evaluate(*all[level].range, inner);
+      for (const Node node : values.items) {
+        Scope next;
+        next.outer = &inner;
+        next.in_function = scope.in_function;
+        next.silent = scope.silent;
+        next.values[all[level].name] = Value::scalar(node);
+        elements.push_back(level == 0 ? evaluate(*expression.operands[0], next) : nest(level - 1, next));
+      }
+      return array_of(std::move(elements), expression.place);
+    };
+    return nest(all.size() - 1, scope);
+  }
+  std::vector<Value> elements;
+  for_each(expression.iterators, 0, scope,
+           [&](const Scope& inner) { elements.push_back(evaluate(*expression.operands[0], inner)); });
+  return array_of(std::move(elements), expression.place);
+}
+
+Value Flattener::range(const Expression& expression, const Scope& scope) {
+  const double begin = constant(*expression.operands[0], scope, "the beginning of a range");
+  const double step = expression.operands.size() == 3 ? constant(*expression.operands[1], scope, "a step") : 1.0;
+  const double end = constant(*expression.operands.back(), scope, "the end of a range");
+  if (step == 0.0) fail(expression.place, "the step of a range is zero");
+  const double count = std::floor((end - begin) / step + 1e-10) + 1.0;
+  if (count > 1e6) fail(expression.place, "the range has more than 1000000 elements");
+  std::vector<Node> nodes;
+  for (int k = 0; k < static_cast<int>(count); ++k) nodes.push_back(graph_.number(begin + k * step));
+  return Value::vector(std::move(nodes));
+}
+
+}  // namespace manyfold::modelica

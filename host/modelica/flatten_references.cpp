@@ -1,0 +1,229 @@
+// Names, members and subscripts in expressions.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "host/modelica/flattener.hpp"
+
+namespace manyfold::modelica {
+namespace {
+
+std::size_t count_of(const std::vector<int>& dims) {
+  std::size_t count = 1;
+  for (const int dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+
+}  // namespace
+
+Value Flattener::member(const Value& record, const std::string& name, Place place) {
+  if (!record.elements.empty()) {
+    std::vector<Value> members;
+    for (const Value& element : record.elements) members.push_back(member(element, name, place));
+    return array_of(std::move(members), place);
+  }
+  for (const auto& [field, value] : record.fields) {
+    if (field == name) return value;
+  }
+  fail(place, fmt::format("{} has no member '{}'", shape_text(record), name));
+}
+
+Value Flattener::reference(const Expression& expression, const Scope& scope) {
+  const NamePart& first = expression.parts[0];
+  if (const Value* local = scope.find(first.name)) {
+    if (local->function != nullptr) {
+      fail(expression.place, fmt::format("'{}' is a function: it may be called, or be an argument", first.name));
+    }
+    Value value = *local;
+    for (std::size_t k = 0; k < expression.parts.size(); ++k) {
+      if (k > 0) value = member(value, expression.parts[k].name, expression.place);
+      if (!expression.parts[k].subscripts.empty()) {
+        value = subscripted(value, expression.parts[k].subscripts, scope, expression.place);
+      }
+    }
+    return value;
+  }
+  if (!first.quoted && expression.parts.size() == 1 && first.name == "time") return Value::scalar(graph_.time());
+  std::string name = dotted(expression.parts);
+  if (const auto literal = literals_.find(name); literal != literals_.end()) {
+    return Value::scalar(graph_.number(literal->second));
+  }
+  if (name == "Modelica.Constants.pi") return Value::scalar(graph_.number(3.141592653589793));
+  name.clear();
+  for (std::size_t k = 0; k < expression.parts.size(); ++k) {
+    const NamePart& part = expression.parts[k];
+    append_part(name, part.name);
+    const bool known = known_name(name);
+    if (part.subscripts.empty()) continue;
+    // Elements that are declared one by one have their subscripts in the name.
+    std::string subscripts;
+    bool all_known = !known || record_arrays_.contains(name);
+    for (std::size_t i = 0; all_known && i < part.subscripts.size(); ++i) {
+      const Kind kind = part.subscripts[i]->kind;
+      all_known = kind != Kind::colon && kind != Kind::last && kind != Kind::range;
+      if (!all_known) continue;
+      const Value index = evaluate(*part.subscripts[i], scope);
+      const double number = index.is_scalar() ? numeric(index.items[0]) : std::nan("");
+      all_known = std::isfinite(number);
+      subscripts += fmt::format("{}{}", i > 0 ? "," : "", number);
+    }
+    if (all_known) {
+      name += fmt::format("[{}]", subscripts);
+      continue;
+    }
+    if (const std::string element = element_name(name, part.subscripts, scope); !element.empty()) {
+      name = element;
+      continue;
+    }
+    Value whole;
+    if (known || !assembled(name, scope, expression.place, whole)) whole = value_of_name(name, expression.place);
+    Value value = subscripted(whole, part.subscripts, scope, expression.place);
+    for (++k; k < expression.parts.size(); ++k) {
+      value = member(value, expression.parts[k].name, expression.place);
+      if (!expression.parts[k].subscripts.empty()) {
+        value = subscripted(value, expression.parts[k].subscripts, scope, expression.place);
+      }
+    }
+    return value;
+  }
+  if (known_name(name)) return value_of_name(name, expression.place);
+  Value parts;
+  if (assembled(name, scope, expression.place, parts)) return parts;
+  if (const Class* own = find_class(name); own != nullptr && own->kind == Class::Kind::function) {
+    fail(expression.place, fmt::format("'{}' is a function: it may be called, or be an argument", name));
+  }
+  // A member of a record whose value has no declaration of its own.
+  const std::size_t dot = name.rfind('.');
+  if (dot != std::string::npos && known_name(name.substr(0, dot)) && expression.parts.size() > 1) {
+    return member(value_of_name(name.substr(0, dot), expression.place), name.substr(dot + 1), expression.place);
+  }
+  fail(expression.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+}
+
+/// The name of one element of an array of variables; empty unless its subscripts are known numbers. It spares making
+/// the whole array.
+std::string Flattener::element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                                    const Scope& scope) {
+  const auto found = instance_by_name_.find(name);
+  if (found == instance_by_name_.end()) return "";
+  Value shape;
+  shape.dims = instances_[static_cast<std::size_t>(found->second)].dims;
+  if (shape.dims.size() != subscripts.size()) return "";
+  std::string element = name;
+  for (std::size_t k = 0; k < subscripts.size(); ++k) {
+    if (subscripts[k]->kind == Kind::colon) return "";
+    Scope inner;
+    inner.outer = &scope;
+    inner.in_function = scope.in_function;
+    inner.indexed = &shape;
+    inner.dimension = static_cast<int>(k);
+    const Value index = evaluate(*subscripts[k], inner);
+    if (!index.is_scalar() || !graph_.is_number(index.items[0])) return "";
+    element += fmt::format("{}{}", k > 0 ? "," : "[", graph_.value(index.items[0]));
+  }
+  element += ']';
+  return scalar_by_name_.contains(element) ? element : "";
+}
+
+Value Flattener::element_at(const Value& value, const std::vector<Node>& indices, Place place) {
+  // Positions along each dimension; a subscript that is not known chooses among all.
+  Value result;
+  std::vector<std::pair<Node, std::size_t>> cases = {{no_node, 0}};
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    const int size = value.dims[k];
+    std::vector<std::pair<Node, std::size_t>> next;
+    const double known = graph_.is_number(indices[k]) ? graph_.value(indices[k]) : std::nan("");
+    if (std::isfinite(known) && (known < 1.0 || known > size || known != std::floor(known))) {
+      fail(place, fmt::format("subscript {} is out of range: from 1 to {}", known, size));
+    }
+    for (const auto& [condition, offset] : cases) {
+      for (int i = 1; i <= size; ++i) {
+        if (std::isfinite(known) && known != i) continue;
+        const Node here =
+            std::isfinite(known) ? no_node : graph_.relation(Op::equal, indices[k], graph_.number(i), true);
+        const Node both = condition == no_node ? here
+                          : here == no_node    ? condition
+                                               : graph_.conjunction(condition, here);
+        next.emplace_back(both, offset * static_cast<std::size_t>(size) + static_cast<std::size_t>(i - 1));
+      }
+    }
+    cases = std::move(next);
+  }
+  const std::vector<int> rest(value.dims.begin() + static_cast<std::ptrdiff_t>(indices.size()), value.dims.end());
+  const std::size_t block = count_of(rest);
+  if (cases.empty()) fail(place, "the array has no elements");
+  if (!value.elements.empty()) return value.elements[cases[0].second];
+  result.dims = rest;
+  for (std::size_t j = 0; j < block; ++j) {
+    Node chosen = value.items[cases.back().second * block + j];
+    for (std::size_t k = cases.size() - 1; k-- > 0;) {
+      chosen = graph_.choice(cases[k].first, value.items[cases[k].second * block + j], chosen);
+    }
+    result.items.push_back(chosen);
+  }
+  return result;
+}
+
+Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope,
+                             Place place) {
+  if (value.is_text && !value.dims.empty()) {
+    Value element = value;
+    element.dims.clear();
+    return element;
+  }
+  if (subscripts.size() > value.dims.size()) {
+    fail(place, fmt::format("{} subscripts for {}", subscripts.size(), shape_text(value)));
+  }
+  std::vector<std::vector<Node>> chosen;
+  std::vector<bool> keeps;
+  for (std::size_t k = 0; k < subscripts.size(); ++k) {
+    Scope inner;
+    inner.outer = &scope;
+    inner.in_function = scope.in_function;
+    inner.silent = scope.silent;
+    inner.indexed = &value;
+    inner.dimension = static_cast<int>(k);
+    std::vector<Node> nodes;
+    if (subscripts[k]->kind == Kind::colon) {
+      for (int i = 1; i <= value.dims[k]; ++i) nodes.push_back(graph_.number(i));
+      keeps.push_back(true);
+    } else {
+      const Value index = evaluate(*subscripts[k], inner);
+      nodes = index.items;
+      keeps.push_back(!index.dims.empty());
+      for (Node& node : nodes) {
+        // Whole parameters shape the equations as soon as they choose elements.
+        const double known = graph_.is_number(node) ? graph_.value(node) : numeric(node);
+        if (std::isfinite(known)) node = graph_.number(known);
+      }
+    }
+    chosen.push_back(std::move(nodes));
+  }
+  Value result;
+  for (std::size_t k = 0; k < chosen.size(); ++k) {
+    if (keeps[k]) result.dims.push_back(static_cast<int>(chosen[k].size()));
+  }
+  std::vector<std::size_t> at(chosen.size(), 0);
+  for (const auto& nodes : chosen) {
+    if (nodes.empty()) return result;
+  }
+  for (;;) {
+    spend(place);
+    std::vector<Node> indices;
+    for (std::size_t k = 0; k < chosen.size(); ++k) indices.push_back(chosen[k][at[k]]);
+    Value element = element_at(value, indices, place);
+    if (element.is_record()) {
+      if (result.dims.empty()) return element;
+      result.elements.push_back(element);
+    }
+    result.items.insert(result.items.end(), element.items.begin(), element.items.end());
+    std::size_t k = chosen.size();
+    while (k > 0 && ++at[k - 1] == chosen[k - 1].size()) at[--k] = 0;
+    if (k == 0) {
+      if (!element.is_record()) result.dims.insert(result.dims.end(), element.dims.begin(), element.dims.end());
+      return result;
+    }
+  }
+}
+
+}  // namespace manyfold::modelica

@@ -168,7 +168,23 @@ const std::set<std::string> reserved = {"alignas",
                                         "base",
                                         "offset",
                                         "constants",
-                                        "lambda"};
+                                        "lambda",
+                                        "moves",
+                                        "single",
+                                        "old",
+                                        "changed",
+                                        "first",
+                                        "never",
+                                        "was",
+                                        "unsettled",
+                                        "fires",
+                                        "occurring",
+                                        "steps",
+                                        "looked",
+                                        "side",
+                                        "k",
+                                        "terms",
+                                        "Number"};
 
 }  // namespace
 
@@ -383,6 +399,15 @@ Body Body::inner(int more) const {
   result.uses_ = uses_;
   result.announced_ = announced_;
   return result;
+}
+
+void Body::forget(Node leaf) {
+  std::erase_if(temporaries_, [&](Node node) {
+    const std::vector<Node> below = graph_.below(node);
+    const bool stale = std::binary_search(below.begin(), below.end(), leaf);
+    if (stale) known_.erase(node);
+    return stale;
+  });
 }
 
 Body Body::afresh() const {

@@ -47,6 +47,8 @@ class Body {
   Body inner(int more) const;
   /// As `inner`, but what was computed of leaves that now have other values is forgotten.
   Body afresh() const;
+  /// The leaf has another value from here on.
+  void forget(Node leaf);
   void take(const Body& inner) { text_ += inner.text_; }
   const std::string& text() const { return text_; }
 

@@ -47,7 +47,7 @@ struct FlatEquation {
 struct FlatAction {
   enum class Kind { reinit, terminate } kind = Kind::reinit;
   Node guard = no_node;
-  int variable = -1;  ///< of reinit
+  int variable = -1;  ///< of reinit; of terminate what remembers it
   Node value = no_node;
   std::string message;
   Place place = 0;

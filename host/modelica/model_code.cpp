@@ -82,6 +82,7 @@ std::string function(const std::string& signature, const std::string& body) {
 ModelCode::ModelCode(ReducedModel& model, std::string file)
     : model_(model), graph_(model.flat.graph), file_(std::move(file)) {
   for (const Block& block : model_.blocks) steps_.insert(steps_.end(), block.steps.begin(), block.steps.end());
+  for (std::size_t k = 0; k < steps_.size(); ++k) step_of_[steps_[k].quantity] = k;
   number_quantities();
   gather_stage_steps();
   find_events();

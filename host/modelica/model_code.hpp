@@ -112,14 +112,11 @@ class ModelCode {
   /// What happens at an event, or at the start, until nothing changes any more.
   void update(Body& body, bool initial);
   void conditions_before(Body& body);
-  void relations_now(Body& pass, bool initial);
-  int switch_count() const;
-  std::string one_at_a_time(Body& pass, std::size_t relation, const std::string& now);
-  Node rate_of(Node root);
-  Node at_start_of(const Relation& relation);
   void condition_now(Body& pass, int k, bool initial);
-  void discrete_now(Body& pass, bool initial);
+  void discrete_now(Body& pass, int i);
+  void all_now(Body& pass, bool initial);
   void reinitialise(Body& pass);
+  void end(Body& pass);
   void whole_parts_now(Body& pass, bool initial);
   Node whole_part_at_event(Body& pass, int k);
   Body begin_pass(Body& body);
@@ -127,17 +124,30 @@ class ModelCode {
   void count_steps(Body& body);
   bool has_discrete(Node root);
   void look_at_arguments(Body& pass);
-  std::vector<int> discrete_order();
   std::vector<Node> roots_of_update(bool initial);
   bool depends_on_start(Node condition);
+
+  // model_relations.cpp
+  std::vector<Node> reached(Node root);
   bool depends_on_torn(Node root);
+  Incidence uses_at_events();
+  std::vector<int> order_at_events();
+  void renew(Body& pass, Node leaf);
+  void refresh(Body& pass, Node root);
+  std::string tells(int event, int k);
+  void relation_now(Body& pass, int k, bool initial);
+  std::string one_at_a_time(Body& pass, std::size_t relation, const std::string& now);
+  int switch_count() const;
+  Node rate_of(Node root);
+  Node at_start_of(const Relation& relation);
 
   ReducedModel& model_;
   Graph& graph_;
   std::string file_;
   Names names_;
   std::vector<Step> steps_;  ///< of all blocks
-  std::vector<Node> y_;      ///< states, then torn
+  std::unordered_map<Node, std::size_t> step_of_;
+  std::vector<Node> y_;  ///< states, then torn
   std::unordered_map<Node, int> place_in_y_;
   std::vector<int> parameters_;  ///< variables
   std::unordered_map<int, int> place_of_parameter_;
@@ -157,6 +167,9 @@ class ModelCode {
   std::vector<int> event_of_clock_;
   std::vector<std::pair<int, int>> events_of_whole_part_;  ///< upwards and downwards; -1: that never comes
   int discrete_count_ = 0;
+  std::vector<bool> follows_;              ///< relations that are evaluated after what they use
+  std::unordered_map<Node, int> renewed_;  ///< leaves with new values in a pass, in the order of renewal
+  int renewals_ = 0;
 };
 
 }  // namespace manyfold::modelica

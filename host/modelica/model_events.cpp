@@ -194,19 +194,11 @@ void ModelCode::add_terminals() {
   const FlatModel& flat = model_.flat;
   for (const FlatAction& action : flat.actions) {
     if (action.kind != FlatAction::Kind::terminate) continue;
-    // The guard is the edge of a condition: the event comes where that becomes true.
-    std::unordered_map<Node, Node> done;
-    const Node condition = graph_.replace(
-        action.guard,
-        [&](Node node) {
-          const NodeData data = graph_[node];
-          if (data.op == Op::pre) return graph_.variable(data.index);
-          return data.op == Op::edge ? flat.conditions[at(data.index)] : no_node;
-        },
-        done);
+    // An action remembers that it is due; that ends the instance at once.
     Event event;
     event.name = action.message;
-    event.root = distance(condition);
+    event.root = graph_.choice(graph_.relation(Op::less, graph_.number(0.5), graph_.variable(action.variable), true),
+                               graph_.number(1.0), graph_.number(-1.0));
     event.direction = 1;
     event.terminal = true;
     add_event(event);
@@ -251,7 +243,8 @@ std::string ModelCode::root() {
   return function("root(const auto& t, const auto& y, const auto&, const auto& p, auto& g)", body.text());
 }
 
-/// A relation that is kept has its instance on the side where it holds, or on the other one. What is asserted holds.
+/// A relation that is kept has its instance on the side where it holds, or on the other one. What is asserted holds, and
+/// the instance has not been ended yet.
 std::string ModelCode::sides() {
   std::string body;
   const std::size_t first = parameters_.size() + derived_.size();
@@ -265,9 +258,9 @@ std::string ModelCode::sides() {
     side[at(end_of_relation_[k])] = held;
   }
   for (std::size_t k = 0; k < events_.size(); ++k) {
-    if (!events_[k].failure) continue;
+    if (!events_[k].terminal) continue;
     some = true;
-    side[k] = "1.0";
+    side[k] = events_[k].failure ? "1.0" : "-1.0";
   }
   if (!some) return "";
   for (std::size_t k = 0; k < side.size(); ++k) body += fmt::format("    side[{}] = {};\n", k, side[k]);

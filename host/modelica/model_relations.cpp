@@ -17,55 +17,142 @@ std::size_t at(int i) {
 
 }  // namespace
 
-/// Conditions of when clauses (number k as -1 - k) and equations of discrete variables, each after those that it uses.
-std::vector<int> ModelCode::discrete_order() {
-  const std::vector<FlatEquation>& equations = model_.flat.discrete_equations;
-  std::map<int, int> equation_of;
-  for (std::size_t i = 0; i < equations.size(); ++i) equation_of[graph_[equations[i].left].index] = static_cast<int>(i);
-  std::vector<int> result;
-  std::set<int> seen;
-  const std::function<void(int)> visit = [&](int item) {
-    if (!seen.insert(item).second) return;
-    const Node root = item < 0 ? model_.flat.conditions[at(-1 - item)] : equations[at(item)].right;
-    for (const Node node : graph_.below(root)) {
-      const NodeData data = graph_[node];
-      if (data.op == Op::edge) visit(-1 - data.index);
-      if (data.op != Op::variable) continue;
-      if (const auto found = equation_of.find(data.index); found != equation_of.end()) visit(found->second);
+/// What the root is made of, through assignments.
+std::vector<Node> ModelCode::reached(Node root) {
+  std::vector<Node> result;
+  std::vector<Node> open = {root};
+  std::set<Node> seen;
+  while (!open.empty()) {
+    const Node node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    result.push_back(node);
+    for (const Node operand : graph_[node].operand) {
+      if (operand != no_node) open.push_back(operand);
     }
-    result.push_back(item);
-  };
-  for (std::size_t i = 0; i < equations.size(); ++i) visit(static_cast<int>(i));
-  for (std::size_t k = 0; k < model_.flat.conditions.size(); ++k) visit(-1 - static_cast<int>(k));
+    if (const auto step = step_of_.find(node); step != step_of_.end()) open.push_back(steps_[step->second].value);
+  }
   return result;
 }
 
 /// Does it depend on unknowns that equations do not give by assignments?
 bool ModelCode::depends_on_torn(Node root) {
-  std::vector<Node> all;
-  needed(graph_, steps_, {root}, all);
-  const std::vector<Node> nodes = graph_.below(std::span<const Node>(all));
-  return std::any_of(model_.torn.begin(), model_.torn.end(),
-                     [&](Node torn) { return std::binary_search(nodes.begin(), nodes.end(), torn); });
+  const std::vector<Node> nodes = reached(root);
+  return std::any_of(nodes.begin(), nodes.end(), [&](Node node) {
+    return std::find(model_.torn.begin(), model_.torn.end(), node) != model_.torn.end();
+  });
+}
+
+/// What is evaluated at an event: relations, then conditions of when clauses, then equations of discrete variables.
+/// Each with those that it uses.
+Incidence ModelCode::uses_at_events() {
+  const FlatModel& flat = model_.flat;
+  const auto relations = static_cast<int>(model_.relations.size());
+  const auto first_equation = relations + static_cast<int>(flat.conditions.size());
+  std::map<int, int> equation_of;
+  for (std::size_t i = 0; i < flat.discrete_equations.size(); ++i) {
+    equation_of[graph_[flat.discrete_equations[i].left].index] = first_equation + static_cast<int>(i);
+  }
+  const auto uses = [&](Node root) {
+    std::vector<int> result;
+    for (const Node node : reached(root)) {
+      const NodeData& data = graph_[node];
+      if (data.op == Op::mode) result.push_back(data.index);
+      if (data.op == Op::edge) result.push_back(relations + data.index);
+      const auto equation = data.op == Op::variable ? equation_of.find(data.index) : equation_of.end();
+      if (equation != equation_of.end()) result.push_back(equation->second);
+    }
+    return result;
+  };
+  Incidence result;
+  for (const Relation& relation : model_.relations)
+    result.push_back(uses(graph_.subtract(relation.right, relation.left)));
+  for (const Node condition : flat.conditions) result.push_back(uses(condition));
+  for (const FlatEquation& equation : flat.discrete_equations) result.push_back(uses(equation.right));
+  return result;
+}
+
+/// The order in which these are evaluated. Relations that use none of them, or values before the event, or in the end
+/// themselves, come first; all others after those that they use.
+std::vector<int> ModelCode::order_at_events() {
+  const Incidence uses = uses_at_events();
+  const std::size_t relations = model_.relations.size();
+  Incidence closed = uses;
+  Matching each;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    closed[i].push_back(static_cast<int>(i));
+    each.unknown_of.push_back(static_cast<int>(i));
+  }
+  each.equation_of = each.unknown_of;
+  std::vector<bool> first(uses.size(), false);
+  for (const std::vector<int>& circle : blocks(closed, each)) {
+    for (const int item : circle) {
+      if (at(item) >= relations) continue;
+      const std::vector<int>& own = uses[at(item)];
+      const bool uses_itself = circle.size() > 1 || std::find(own.begin(), own.end(), item) != own.end();
+      first[at(item)] = own.empty() || uses_itself || model_.relations[at(item)].of_before;
+    }
+  }
+  std::vector<int> result;
+  for (std::size_t k = 0; k < relations; ++k) {
+    if (first[k]) result.push_back(static_cast<int>(k));
+  }
+  follows_.assign(relations, false);
+  std::set<int> seen(result.begin(), result.end());
+  const std::function<void(int)> visit = [&](int item) {
+    if (!seen.insert(item).second) return;
+    for (const int other : uses[at(item)]) visit(other);
+    if (at(item) < relations) follows_[at(item)] = true;
+    result.push_back(item);
+  };
+  const auto all = static_cast<int>(uses.size());
+  for (int item = all - static_cast<int>(model_.flat.discrete_equations.size()); item < all; ++item) visit(item);
+  for (int item = 0; item < all; ++item) visit(item);
+  return result;
+}
+
+/// The leaf has a new value from here on in this pass.
+void ModelCode::renew(Body& pass, Node leaf) {
+  renewed_[leaf] = ++renewals_;
+  pass.forget(leaf);
+}
+
+/// Assignments below the root that use what has a new value are made again; but not of what the integrator iterates
+/// for, which is known after the event.
+void ModelCode::refresh(Body& pass, Node root) {
+  const auto when = [&](Node node) {
+    const auto found = renewed_.find(node);
+    return found == renewed_.end() ? 0 : found->second;
+  };
+  std::set<std::size_t> places;
+  for (const Node node : reached(root)) {
+    if (const auto step = step_of_.find(node); step != step_of_.end()) places.insert(step->second);
+  }
+  for (const std::size_t place : places) {
+    const Step& step = steps_[place];
+    int newest = 0;
+    for (const Node node : graph_.below(step.value)) newest = std::max(newest, when(node));
+    if (newest <= when(step.quantity) || depends_on_torn(step.value)) continue;
+    pass.let(step.quantity, name_of_quantity(model_.flat, step.quantity), step.value, "");
+    renew(pass, step.quantity);
+  }
 }
 
 /// The derivative with respect to time, of the quantities that the model has; no_node: one that it has not is needed.
 Node ModelCode::rate_of(Node root) {
-  std::unordered_map<Node, const Step*> step_of;
-  for (const Step& step : steps_) step_of[step.quantity] = &step;
   std::unordered_map<Node, Node> done;
   bool known = true;
   const std::function<Node(Node)> seed = [&](Node leaf) -> Node {
     const NodeData data = graph_[leaf];
     if (data.op == Op::time) return graph_.number(1.0);
     if (data.op != Op::variable) return no_node;
-    if (const auto found = step_of.find(leaf); found != step_of.end()) {
-      return graph_.derivative(found->second->value, seed, done);
+    if (const auto found = step_of_.find(leaf); found != step_of_.end()) {
+      return graph_.derivative(steps_[found->second].value, seed, done);
     }
     const auto place = place_in_y_.find(leaf);
     if (place == place_in_y_.end()) return no_node;
     const Node rate = graph_.variable(data.index, data.order + 1);
-    const bool has = step_of.contains(rate) || place_in_y_.contains(rate);
+    const bool has = step_of_.contains(rate) || place_in_y_.contains(rate);
     known = known && (has || model_.flat.variables[at(data.index)].is_parameter());
     return has ? rate : no_node;
   };
@@ -96,55 +183,65 @@ Node ModelCode::at_start_of(const Relation& relation) {
   return graph_.conjunction(plain, graph_.negation(graph_.conjunction(same, ahead(false))));
 }
 
-/// Relations as they are now; the one whose event this is has just changed.
-void ModelCode::relations_now(Body& pass, bool initial) {
-  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
-    const Relation& relation = model_.relations[k];
-    Node time = no_node;
-    bool rises = true;
-    Node value = graph_.relation(relation.op, relation.left, relation.right, true);
-    const bool scheduled = scheduled_at(relation, time, rises);
-    if (initial && !scheduled) value = at_start_of(relation);
-    // At its time a scheduled relation has changed, be it strict or not, for actions of other events at that time too:
-    // what differs by rounding is one time.
-    if (scheduled) {
-      const Node size = graph_.add(graph_.call(Function::abs, graph_.time()), graph_.call(Function::abs, time));
-      time = graph_.subtract(time, graph_.multiply(graph_.number(1e-14), size));
-      value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
-                    : graph_.relation(Op::less, graph_.time(), time, true);
-    }
-    // What the integrator iterates for is not known before the event is over: a relation of it is as before, and has an
-    // event of its own if that is wrong then.
-    const bool kept = !initial && slot_of_relation_[k] >= 0 && end_of_relation_[k] >= 0 && depends_on_torn(value);
-    std::string text;
-    if (kept) {
-      text = fmt::format("(d[{}] > 0.5)", slot_of_relation_[k]);
-    } else {
-      text = pass.let_mask("holds", value);
-    }
-    if (!initial && !kept && slot_of_relation_[k] >= 0 && end_of_relation_[k] >= 0) {
-      // Where both sides are equal, it is as it was: a loop may rest there while others of its switches change.
-      const std::string equal = pass.let_mask("equal", graph_.relation(Op::equal, relation.left, relation.right, true));
-      text = fmt::format("(({} & !{}) | ({} & (d[{}] > 0.5)))", text, equal, equal, slot_of_relation_[k]);
-    }
-    if (!initial) {
-      // The relation whose event this is has changed, whatever rounding says where both sides are equal; until a when
-      // clause changes the values that it compares.
-      const std::string begins = fmt::format("(fires[{}] > 0.5)", event_of_relation_[k]);
-      const std::string ends = fmt::format("(fires[{}] > 0.5)", end_of_relation_[k]);
-      if (scheduled && !rises) {
-        text = fmt::format("{} & !{}", text, begins);
-      } else {
-        text = fmt::format("{} | {}", text, begins);
-        if (end_of_relation_[k] >= 0) text = fmt::format("({}) & !{}", text, ends);
-      }
-      const std::string name = names_.of("now");
-      pass.line(fmt::format("const auto {} = {};", name, text));
-      text = name;
-    }
-    if (slot_of_relation_[k] >= 0 && !scheduled && !kept && switch_count() > 1) text = one_at_a_time(pass, k, text);
-    pass.bind(graph_.mode(static_cast<int>(k)), text);
+/// Whether the event of number `event` tells what has become of relation k: not if that has seen new values since.
+std::string ModelCode::tells(int event, int k) {
+  std::string text = fmt::format("(fires[{}] > 0.5)", event);
+  if (!follows_[at(k)]) return text;
+  const Relation& relation = model_.relations[at(k)];
+  std::set<int> places;
+  for (const Node node : reached(graph_.subtract(relation.right, relation.left))) {
+    const auto place = place_of_discrete_.find(graph_[node].op == Op::variable ? graph_[node].index : -1);
+    if (place != place_of_discrete_.end()) places.insert(place->second);
   }
+  for (const int place : places) text += fmt::format(" & (d[{0}] == old[{0}])", place);
+  return "(" + text + ")";
+}
+
+/// A relation as it is now; the one whose event this is has just changed.
+void ModelCode::relation_now(Body& pass, int k, bool initial) {
+  const Relation& relation = model_.relations[at(k)];
+  const int slot = slot_of_relation_[at(k)];
+  const bool has_end = end_of_relation_[at(k)] >= 0;
+  Node time = no_node;
+  bool rises = true;
+  Node value = graph_.relation(relation.op, relation.left, relation.right, true);
+  const bool scheduled = scheduled_at(relation, time, rises);
+  if (initial && !scheduled) value = at_start_of(relation);
+  // At its time a scheduled relation has changed, be it strict or not, for actions of other events at that time too:
+  // what differs by rounding is one time.
+  if (scheduled) {
+    const Node size = graph_.add(graph_.call(Function::abs, graph_.time()), graph_.call(Function::abs, time));
+    time = graph_.subtract(time, graph_.multiply(graph_.number(1e-14), size));
+    value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
+                  : graph_.relation(Op::less, graph_.time(), time, true);
+  }
+  if (follows_[at(k)]) refresh(pass, value);
+  // What the integrator iterates for is not known before the event is over: a relation of it is as before, and has an
+  // event of its own if that is wrong then.
+  const bool kept = !initial && slot >= 0 && has_end && depends_on_torn(value);
+  std::string text = kept ? fmt::format("(d[{}] > 0.5)", slot) : pass.let_mask("holds", value);
+  if (!initial && !kept && slot >= 0 && has_end) {
+    // Where both sides are equal, it is as it was: a loop may rest there while others of its switches change.
+    const std::string equal = pass.let_mask("equal", graph_.relation(Op::equal, relation.left, relation.right, true));
+    text = fmt::format("(({} & !{}) | ({} & (d[{}] > 0.5)))", text, equal, equal, slot);
+  }
+  if (!initial) {
+    // The relation whose event this is has changed, whatever rounding says where both sides are equal; until a when
+    // clause changes the values that it compares.
+    const std::string begins = tells(event_of_relation_[at(k)], k);
+    if (scheduled && !rises) {
+      text = fmt::format("{} & !{}", text, begins);
+    } else {
+      text = fmt::format("{} | {}", text, begins);
+      if (has_end) text = fmt::format("({}) & !{}", text, tells(end_of_relation_[at(k)], k));
+    }
+    const std::string name = names_.of("now");
+    pass.line(fmt::format("const auto {} = {};", name, text));
+    text = name;
+  }
+  if (slot >= 0 && !scheduled && !kept && switch_count() > 1) text = one_at_a_time(pass, at(k), text);
+  pass.bind(graph_.mode(k), text);
+  renew(pass, graph_.mode(k));
 }
 
 /// Relations that the discrete state remembers.

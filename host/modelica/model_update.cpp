@@ -58,9 +58,10 @@ std::vector<Node> ModelCode::roots_of_update(bool initial) {
     roots.push_back(equation.right);
   }
   for (const FlatAction& action : model_.flat.actions) {
-    if (initial || action.kind != FlatAction::Kind::reinit) continue;
+    const bool ends = action.kind == FlatAction::Kind::terminate;
+    if (initial && !ends) continue;
     roots.push_back(action.guard);
-    roots.push_back(action.value);
+    if (!ends) roots.push_back(action.value);
     roots.push_back(graph_.variable(action.variable));
   }
   // What is asked for as it was before needs what it is now.
@@ -179,6 +180,7 @@ void ModelCode::whole_parts_now(Body& pass, bool initial) {
       value = whole_part_at_event(pass, static_cast<int>(k));
     }
     pass.let(held, "whole", value, "");
+    renew(pass, held);
     pass.line(fmt::format("d[{}] = {};", place_of_discrete_.at(part.variable), pass.number(held)));
   }
 }
@@ -187,6 +189,7 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   const Node condition = model_.flat.conditions[at(k)];
   const Node edge = graph_.event(Op::edge, k);
   if (initial && !depends_on_start(condition)) return pass.bind(edge, "never > 0.5");
+  refresh(pass, condition);
   const std::string name = pass.let_mask("condition", condition);
   const std::string becomes = names_.of("becomes");
   pass.line(fmt::format("const auto {} = ({}) & !(was[{}] > 0.5);", becomes, name, k));
@@ -194,19 +197,40 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   pass.line(fmt::format("was[{0}] = select({1}, 1.0, was[{0}]);", k, name));
   pass.line(fmt::format("changed = select({}, 1.0, changed);", becomes));
   pass.bind(edge, becomes);
+  renew(pass, edge);
 }
 
-void ModelCode::discrete_now(Body& pass, bool initial) {
-  for (const int item : discrete_order()) {
-    if (item < 0) {
-      condition_now(pass, -1 - item, initial);
-      continue;
+void ModelCode::discrete_now(Body& pass, int i) {
+  const FlatEquation& equation = model_.flat.discrete_equations[at(i)];
+  const int index = graph_[equation.left].index;
+  const std::string& name = model_.flat.variables[at(index)].name;
+  refresh(pass, equation.right);
+  pass.let(equation.left, fmt::format("new_{}", name), equation.right, equation.text);
+  renew(pass, equation.left);
+  pass.line(fmt::format("d[{}] = {};", place_of_discrete_.at(index), pass.number(equation.left)));
+}
+
+/// Relations, conditions and discrete variables, each after those that it uses.
+void ModelCode::all_now(Body& pass, bool initial) {
+  const auto relations = static_cast<int>(model_.relations.size());
+  const auto first_equation = relations + static_cast<int>(model_.flat.conditions.size());
+  for (const int item : order_at_events()) {
+    if (item < relations) {
+      relation_now(pass, item, initial);
+    } else if (item < first_equation) {
+      condition_now(pass, item - relations, initial);
+    } else {
+      discrete_now(pass, item - first_equation);
     }
-    const FlatEquation& equation = model_.flat.discrete_equations[at(item)];
-    const int index = graph_[equation.left].index;
-    const std::string& name = model_.flat.variables[at(index)].name;
-    pass.let(equation.left, fmt::format("new_{}", name), equation.right, equation.text);
-    pass.line(fmt::format("d[{}] = {};", place_of_discrete_.at(index), pass.number(equation.left)));
+  }
+}
+
+void ModelCode::end(Body& pass) {
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::terminate) continue;
+    refresh(pass, action.guard);
+    pass.line(fmt::format("d[{0}] = select({1}, 1.0, d[{0}]);", place_of_discrete_.at(action.variable),
+                          pass.mask(action.guard)));
   }
 }
 
@@ -216,6 +240,8 @@ void ModelCode::reinitialise(Body& pass) {
     if (action.kind != FlatAction::Kind::reinit) continue;
     const auto place = place_in_y_.find(graph_.variable(action.variable));
     if (place == place_in_y_.end()) continue;
+    refresh(pass, action.guard);
+    refresh(pass, action.value);
     const std::string guard = pass.mask(action.guard);
     const std::string value = pass.number(action.value);
     changes.push_back(fmt::format("y[{0}] = select({1}, {2}, y[{0}]);", place->second, guard, value));
@@ -277,6 +303,7 @@ void ModelCode::update(Body& body, bool initial) {
   if (!initial) look_at_arguments(pass);
   // From here on relations and discrete variables have their new values.
   Body now = pass.afresh();
+  renewed_.clear();
   for (const Node node : graph_.below(std::span<const Node>(roots_of_update(initial)))) {
     const NodeData data = graph_[node];
     if (data.op == Op::pre) now.bind(node, pass.number(graph_.variable(data.index)));
@@ -287,8 +314,8 @@ void ModelCode::update(Body& body, bool initial) {
     now.bind(graph_.event(Op::sample, static_cast<int>(k)), ticks);
   }
   whole_parts_now(now, initial);
-  relations_now(now, initial);
-  discrete_now(now, initial);
+  all_now(now, initial);
+  end(now);
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
     if (slot_of_relation_[k] < 0) continue;
     now.line(

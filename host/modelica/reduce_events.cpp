@@ -110,16 +110,36 @@ Node Reducer::between_events(Node root) {
 Node Reducer::mode_of(const NodeData& relation) {
   const Node left = between_events(relation.operand[0]);
   const Node right = between_events(relation.operand[1]);
+  const bool of_before = left != relation.operand[0] || right != relation.operand[1];
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
-    const Relation& known = model_.relations[k];
-    if (known.op == relation.op && known.left == left && known.right == right) return graph_.mode(static_cast<int>(k));
+    Relation& known = model_.relations[k];
+    const bool same = known.op == relation.op && known.left == left && known.right == right;
     // Of a < b and its opposite one is enough.
-    if (known.op != relation.op && known.left == right && known.right == left) {
-      return graph_.negation(graph_.mode(static_cast<int>(k)));
-    }
+    const bool opposite = known.op != relation.op && known.left == right && known.right == left;
+    if (!same && !opposite) continue;
+    known.of_before = known.of_before || of_before;
+    const Node mode = graph_.mode(static_cast<int>(k));
+    return same ? mode : graph_.negation(mode);
   }
-  model_.relations.push_back({relation.op, left, right});
+  model_.relations.push_back({relation.op, left, right, of_before});
   return graph_.mode(static_cast<int>(model_.relations.size()) - 1);
+}
+
+/// A variable that stands not in the file.
+int Reducer::made_discrete(const std::string& name, Type type) {
+  FlatVariable made;
+  made.name = name;
+  made.type = type;
+  made.variability = Variability::discrete;
+  made.made = true;
+  const int index = static_cast<int>(model_.flat.variables.size());
+  model_.flat.variables.push_back(made);
+  model_.root.push_back(index);
+  model_.sign.push_back(1);
+  model_.fold.push_back(no_node);
+  discrete_.insert(index);
+  model_.discrete.push_back(index);
+  return index;
 }
 
 /// A number of its own that changes at events: where the argument leaves the interval of one between two whole numbers.
@@ -128,18 +148,7 @@ Node Reducer::whole_part(Node argument) {
   for (const WholePart& known : model_.whole_parts) {
     if (known.argument == argument) return graph_.variable(known.variable);
   }
-  FlatVariable whole;
-  whole.name = fmt::format("whole part {}", model_.whole_parts.size() + 1);
-  whole.type = Type::integer;
-  whole.variability = Variability::discrete;
-  whole.made = true;
-  const int index = static_cast<int>(model_.flat.variables.size());
-  model_.flat.variables.push_back(whole);
-  model_.root.push_back(index);
-  model_.sign.push_back(1);
-  model_.fold.push_back(no_node);
-  discrete_.insert(index);
-  model_.discrete.push_back(index);
+  const int index = made_discrete(fmt::format("whole part {}", model_.whole_parts.size() + 1), Type::integer);
   model_.whole_parts.push_back({index, argument});
   return graph_.variable(index);
 }
@@ -172,7 +181,12 @@ void Reducer::find_relations() {
   }
   for (FlatEquation& equation : flat.discrete_equations) equation.right = with_modes(equation.right);
   for (Node& condition : flat.conditions) condition = with_modes(condition);
-  for (FlatAction& action : flat.actions) action.guard = with_modes(action.guard);
+  for (FlatAction& action : flat.actions) {
+    action.guard = with_modes(action.guard);
+    if (action.kind == FlatAction::Kind::terminate) {
+      action.variable = made_discrete(fmt::format("ends: {}", action.message), Type::boolean);
+    }
+  }
   for (FlatAssertion& assertion : flat.assertions) assertion.condition = between_events(assertion.condition);
   for (const FlatEquation& equation : flat.equations) {
     Equation one;

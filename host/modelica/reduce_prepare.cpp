@@ -385,7 +385,7 @@ void Reducer::substitute_aliases() {
   for (FlatAction& action : flat.actions) {
     substitute(action.guard);
     substitute(action.value);
-    if (action.variable >= 0) {
+    if (action.kind == FlatAction::Kind::reinit) {
       int sign = 1;
       action.variable = find_root(action.variable, sign);
       if (sign < 0) action.value = graph_.negate(action.value);

@@ -42,6 +42,7 @@ struct Relation {
   Op op = Op::less;
   Node left = no_node;
   Node right = no_node;
+  bool of_before = false;  ///< it has values before the event
 };
 
 /// A discrete variable that is the whole part of what varies.

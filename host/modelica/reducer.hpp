@@ -43,6 +43,7 @@ class Reducer {
   Node with_modes(Node root);
   Node mode_of(const NodeData& relation);
   Node whole_part(Node argument);
+  int made_discrete(const std::string& name, Type type);
   Node between_events(Node root);
   bool varies(Node root);
 

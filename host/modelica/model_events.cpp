@@ -243,8 +243,8 @@ std::string ModelCode::root() {
   return function("root(const auto& t, const auto& y, const auto&, const auto& p, auto& g)", body.text());
 }
 
-/// A relation that is kept has its instance on the side where it holds, or on the other one. What is asserted holds, and
-/// the instance has not been ended yet.
+/// A relation that is kept has its instance on the side where it holds, or on the other one. What is asserted holds,
+/// and the instance has not been ended yet.
 std::string ModelCode::sides() {
   std::string body;
   const std::size_t first = parameters_.size() + derived_.size();

@@ -162,7 +162,7 @@ bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
   // y' of a stage as (y - base) / (gamma h) has the rounding errors of y, divided by h. Velocities and accelerations
   // that follow from positions would have them twice.
   const bool divides_by_step = of_stage_ && contains(slope, graph_.stage(Op::stage_step));
-  if (divides_by_step && !model_.invariants.empty()) return false;
+  if (divides_by_step && keeps_steps_whole_) return false;
   return never_zero(slope, most_varying_slope);
 }
 

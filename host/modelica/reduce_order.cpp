@@ -156,6 +156,35 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     }
     return block;
   }
+  block.simplified =
+      std::any_of(members.begin(), members.end(), [&](int i) { return is_simplified(equations[at(i)].residual); });
+  keeps_steps_whole_ = !model_.invariants.empty();
+  choose_torn(equations, inside, incidence, unknowns, block);
+  if (of_stage_ && !block.torn.empty() && divides_twice(block)) {
+    keeps_steps_whole_ = true;
+    choose_torn(equations, inside, incidence, unknowns, block);
+  }
+  return block;
+}
+
+/// Do steps divide by gamma h what has been divided by it before?
+bool Reducer::divides_twice(const Block& block) {
+  const Node rate = graph_.stage(Op::stage_rate);
+  std::set<Node> divided;
+  for (const Step& step : block.steps) {
+    const std::vector<Node> nodes = graph_.below(step.value);
+    const bool before = std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return divided.contains(node); });
+    const bool now = std::binary_search(nodes.begin(), nodes.end(), rate);
+    if (before && now) return true;
+    if (before || now) divided.insert(step.quantity);
+  }
+  return false;
+}
+
+void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vector<int>& inside,
+                          const Incidence& incidence, const std::vector<Node>& unknowns, Block& block) {
+  block.torn.clear();
+  block.steps.clear();
   std::map<std::pair<int, int>, bool> known;
   const auto solvable = [&](int i, int j) {
     const auto [entry, added] = known.try_emplace({i, j}, false);
@@ -169,7 +198,7 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     if (variable(data.index).type != Type::real) return 0;
     return known_before_.contains(unknowns[at(j)]) ? 3 : data.order > 0 ? 1 : 2;
   };
-  const Tearing tearing = tear(members, inside, incidence, solvable, weight);
+  const Tearing tearing = tear(block.equations, inside, incidence, solvable, weight);
   for (const int j : tearing.torn) block.torn.push_back(unknowns[at(j)]);
   for (const Tearing::Step& step : tearing.steps) {
     Step one{unknowns[at(step.unknown)], no_node, step.equation};
@@ -177,10 +206,7 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     block.steps.push_back(one);
   }
   block.residuals = tearing.residuals;
-  block.simplified =
-      std::any_of(members.begin(), members.end(), [&](int i) { return is_simplified(equations[at(i)].residual); });
   if (!block.simplified) solve_linear(equations, block);
-  return block;
 }
 
 void Reducer::warn(Place place, const std::string& message) {

@@ -73,6 +73,9 @@ class Reducer {
                     std::vector<Node>& torn, std::vector<int>& residuals);
   Block tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
                    const std::vector<int>& inside, const Incidence& incidence, const std::vector<Node>& unknowns);
+  void choose_torn(const std::vector<Equation>& equations, const std::vector<int>& inside, const Incidence& incidence,
+                   const std::vector<Node>& unknowns, Block& block);
+  bool divides_twice(const Block& block);
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool has_switched_loops();
   bool contains(Node root, Node quantity);
@@ -124,6 +127,7 @@ class Reducer {
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
   bool of_stage_ = false;                      ///< the equations are those of an implicit stage
   bool of_start_ = false;                      ///< they are the initial system
+  bool keeps_steps_whole_ = false;             ///< nothing is divided by the step of a stage
   std::set<Node> known_before_;  ///< of the unknowns of a stage, those that the integrator has: first to be torn
 };
 

@@ -30,9 +30,22 @@ constexpr int least_passes = 16;
 
 }  // namespace
 
+/// Is it initial, or does a clock tick in it, be it by way of variables?
 bool ModelCode::depends_on_start(Node condition) {
-  for (const Node node : graph_.below(condition)) {
-    if (graph_[node].op == Op::initial || graph_[node].op == Op::sample) return true;
+  const std::vector<Node> direct = graph_.below(condition);
+  if (std::any_of(direct.begin(), direct.end(), [&](Node node) { return graph_[node].op == Op::initial; })) return true;
+  std::vector<Node> open = {condition};
+  std::set<Node> seen;
+  while (!open.empty()) {
+    const Node root = open.back();
+    open.pop_back();
+    if (!seen.insert(root).second) continue;
+    for (const Node node : graph_.below(root)) {
+      if (graph_[node].op == Op::sample) return true;
+      for (const FlatEquation& equation : model_.flat.discrete_equations) {
+        if (equation.left == node) open.push_back(equation.right);
+      }
+    }
   }
   return false;
 }

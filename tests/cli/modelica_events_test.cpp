@@ -185,6 +185,61 @@ TEST_F(ModelicaEvents, SourcesWithCountersAndTicks) {
         {"radau5"});
 }
 
+// What a when clause takes over, and what relations compare, is what it is at the event. A press closes for 0.7 s and
+// opens; its names are those that the code of events uses itself. By hand, and by rumoca.
+TEST_F(ModelicaEvents, WhenClausesSeeWhatTheEventMakes) {
+  solve("",
+        zero_at_start("x") + zero_at_start("fires") +
+            "Real 'first', 'w';\nBoolean 'b'(start = false, fixed = true), 'looked';\n"
+            "discrete Real 'z1'(start = 0.0), 'z2'(start = 0.0), 'z3'(start = 0.0);\n"
+            "Boolean 'idle'(start = true, fixed = true), 'single'(start = false, fixed = true), 'never', 'was';\n"
+            "Boolean 'old'(start = false, fixed = true);\ndiscrete Real 'begun'(start = -1.0, fixed = true);\n"
+            "Integer 'moves'(start = 0, fixed = true), 'changed'(start = 0, fixed = true);\n",
+        "equation\n" + integral("x", "1") +
+            "'first' = if 'x' > 0.5 then 1 + 'x' else 0;\n'looked' = 'first' > 0.2;\n'w' = if 'b' then 10 else 20;\n"
+            "when 'x' > 0.5 then\n'z1' = 'first';\n'z3' = if 'looked' then 1 else 2;\nend when;\n"
+            "when time >= 0.3 then\n'b' = true;\n'z2' = 'w';\nend when;\n"
+            "'was' = sin(2.0 * time) > 0.5;\n'never' = time > 'begun' + 0.7 and 'single';\n"
+            "'idle' = pre('idle') and not pre('was') or pre('old') and 'fires' <= 0.0;\n"
+            "'single' = pre('idle') and pre('was') or pre('single') and not pre('never');\n"
+            "'old' = pre('single') and pre('never') or pre('old') and not 'fires' <= 0.0;\n" +
+            integral("fires", "if 'single' then 0.5 else if 'old' then -1.0 else 0.0") +
+            "when 'single' then\n'begun' = time;\nend when;\n"
+            "when edge('old') then\n'moves' = pre('moves') + 1;\nend when;\n"
+            "when change('was') then\n'changed' = pre('changed') + 1;\nend when;\n"
+            "annotation(experiment(StopTime = 10));\n",
+        [](const json& values) {
+          expect(values, "z1", 1.5);
+          expect(values, "z2", 10.0);
+          expect(values, "z3", 1.0);
+          expect(values, "moves", 3.0);
+          expect(values, "changed", 7.0);
+          expect(values, "fires", 0.5 * (10.0 - 3.0833333333333333 * 3.141592653589793));
+        },
+        {"bdf"});
+}
+
+// Predator and prey with harvests. What makes a condition of terminate true is an action. Reference: SciPy (DOP853 at
+// 1e-12) from event to event.
+TEST_F(ModelicaEvents, AnActionMayEndTheInstance) {
+  std::ofstream(folder_ / "prey.mo")
+      << "model prey\nReal x(start = 10, fixed = true), y(start = 5, fixed = true);\n"
+         "discrete Real caught(start = 0, fixed = true);\nInteger n(start = 0, fixed = true);\n"
+         "Boolean season = mod(time, 12) < 6;\nequation\nder(x) = 1.1 * x - 0.4 * x * y;\n"
+         "der(y) = 0.1 * x * y - 0.4 * y;\nwhen {x > 12 and season, sample(7, 7) and season} then\n"
+         "caught = pre(caught) + 0.3 * x;\nn = pre(n) + 1;\nreinit(x, 0.7 * x);\nelsewhen y > 6.5 then\n"
+         "reinit(y, 0.8 * y);\ncaught = pre(caught);\nn = pre(n);\nend when;\n"
+         "when n >= 3 and y < 2 then\nterminate(\"over\");\nend when;\nend prey;\n";
+  const auto outcome = call("solve prey.mo --t-end 60 --json --method radau5 --rtol 1e-8 --atol 1e-10");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_EQ(found["status"], "terminated_by_event");
+  EXPECT_NEAR(found["t"].get<double>(), 49.0, 1e-9);
+  expect(found["values"], "n", 3.0);
+  expect(found["values"], "x", 0.78085905);
+  expect(found["values"], "caught", 1.03938715);
+}
+
 TEST_F(ModelicaEvents, ADiscreteStateWithoutRestIsNoSuccess) {
   std::ofstream(folder_ / "restless.mo") << "model restless\nReal x(start = 0.0, fixed = true);\n"
                                             "Boolean b(start = false, fixed = true);\nequation\nder(x) = 1;\n"

@@ -184,6 +184,8 @@ TEST_F(ModelicaFiles, AThousandEquationsAreReducedAtOnce) {
   EXPECT_EQ(found["equations"], 1021);
   EXPECT_EQ(found["states"].size(), 340U);
   EXPECT_EQ(found["tearing_variables"].size(), 0U);
+  // A stage in one unknown would divide by its step 340 times over.
+  EXPECT_EQ(found["newton_dimension_inlined"], 340);
 }
 
 TEST_F(ModelicaFiles, AConstraintMayBeSilentAtTheStart) {
@@ -285,6 +287,64 @@ TEST_F(ModelicaFiles, CompileTellsTheStructure) {
   EXPECT_EQ(slurp(folder_ / "again.hpp"), first);
   const Outcome words = call("compile " + model("rlc_index2") + " --explain");
   EXPECT_NE(words.out.find("structural index 2, 1 degree of freedom"), std::string::npos) << words.out;
+}
+
+// Diodes, from 3 V with exponents of 120: at rest, and in a loop of algebraic equations. From one voltage of each the
+// other voltages follow, to where no number is. References by SciPy's brentq.
+TEST_F(ModelicaFiles, ExponentialsMayBeginFarOff) {
+  const std::string pair =
+      "  ia{0} = 1e-12 * (exp(va{0} / 0.025) - 1);\n  ib{0} = 1e-12 * (exp(vb{0} / 0.025) - 1);\n"
+      "  (va{0} - vb{0}) / 500 = ib{0};\n";
+  std::ofstream(folder_ / "diodes.mo")
+      << "model diodes\n  Real va1(start = 3), vb1(start = 3), ia1, ib1, va2(start = 3), vb2(start = 3), ia2, ib2;\n"
+         "  Real u(start = 3), i;\ninitial equation\n  der(u) = 0;\nequation\n  1e-6 * der(u) = (5 - u) / 1e3 - i;\n"
+         "  i = (u - va1) / 10;\n  i = ia1 + (va1 - vb1) / 500;\n  (5 - va2) / 1e3 = ia2 + ib2;\n"
+      << fmt::format(fmt::runtime(pair), 1) << fmt::format(fmt::runtime(pair), 2) << "end diodes;\n";
+  const json found = solution("diodes.mo --t-end 1e-3 --method radau5")["values"];
+  EXPECT_NEAR(found["u"].get<double>(), 0.598206925, 1e-8);
+  EXPECT_NEAR(found["va1"].get<double>(), 0.554188994, 1e-8);
+  EXPECT_NEAR(found["va2"].get<double>(), 0.554443505, 1e-8);
+  EXPECT_NEAR(found["vb2"].get<double>(), 0.472781243, 1e-8);
+}
+
+// Newton's method alone goes from 1 to the zero at 1.2, finds none of the logarithm, and needs no help with valves.
+TEST_F(ModelicaFiles, HomotopyLeadsFromSimplifiedEquations) {
+  std::ofstream(folder_ / "homotopy.mo")
+      << "model homotopy_\n  Real x(start = 1), z(start = -5), p(start = 1.9), m, n, y(start = 0, fixed = true);\n"
+         "equation\n  homotopy(actual = (x - 1.2) * (x - 3) * (x + 2), simplified = x - 4) = 0;\n"
+         "  homotopy(log(z) - 1, z - 2) = 0;\n  m = homotopy(sqrt(2 - p), 2 - p);\n"
+         "  n = homotopy(sqrt(p - 1), p - 1);\n  m = n;\n  der(y) = x + z + m;\nend homotopy_;\n";
+  const json found = solution("homotopy.mo --t-end 1 --method radau5")["values"];
+  EXPECT_NEAR(found["x"].get<double>(), 3.0, 1e-9);
+  EXPECT_NEAR(found["z"].get<double>(), std::exp(1.0), 1e-9);
+  EXPECT_NEAR(found["p"].get<double>(), 1.5, 1e-9);
+  EXPECT_NEAR(found["y"].get<double>(), 3.0 + std::exp(1.0) + std::sqrt(0.5), 1e-7);
+}
+
+// Where they hold at the start, where a function is called, and for parameters of this instance.
+TEST_F(ModelicaFiles, ViolatedAssertionsAreFailures) {
+  std::ofstream(folder_ / "asserted.mo")
+      << "package P\nfunction f\n  input Real u;\n  output Real y;\nalgorithm\n  if u > 1 then\n"
+         "    assert(u < 3, \"f is left upwards\");\n    y := sqrt(u);\n    return;\n  end if;\n"
+         "  assert(u > -1, \"f is left downwards\");\n  y := u;\nend f;\n"
+         "function check\n  input Real u;\nalgorithm\n  assert(u < 2.5, \"checked\");\nend check;\n"
+         "model asserted\n  parameter Real a = 1, x0 = 0, T = 300;\n  Real x(start = x0, fixed = true), w;\n"
+         "initial equation\n  assert(T < 400, \"T is high\");\nequation\n  der(x) = a;\n"
+         "  w = f(x) + (if x > 0.5 then 1 else f(0.1 - 2 * x));\n  if a > 1.5 then\n    check(x);\n  end if;\n"
+         "  assert(T > 200, \"T is low\");\nend asserted;\nend P;\n";
+  const auto expect_violation = [&](const std::string& settings, const std::string& what) {
+    const auto outcome = call("solve asserted.mo --t-end 2 --method radau5 " + settings);
+    EXPECT_EQ(outcome.code, 3) << settings;
+    EXPECT_NE(outcome.err.find("assertion_violated at t = " + what), std::string::npos) << outcome.err;
+  };
+  EXPECT_EQ(call("solve asserted.mo --t-end 2 --method radau5").code, 0);
+  expect_violation("--set T=100", "0: what the model asserts does not hold: event 'assert: T is low'");
+  expect_violation("--set T=500", "0: what the model asserts does not hold: event 'assert: T is high'");
+  expect_violation("--set x0=4", "0: what the model asserts does not hold: event 'assert: f is left upwards'");
+  expect_violation("--set x0=2", "1: what the model asserts does not hold: event 'assert: f is left upwards'");
+  expect_violation("--set a=2 --set x0=1", "0.75: what the model asserts does not hold: event 'assert: checked'");
+  // Of the other branch, whose argument is 0.1 - 2 x, too.
+  expect_violation("--set a=-1", "1: what the model asserts does not hold: event 'assert: f is left downwards'");
 }
 
 // A search that ends without a solution is no start.

@@ -40,6 +40,45 @@ TEST(BlockSolver, ADistantStartIsNoObstacle) {
   EXPECT_NEAR(v[1], 0.49243391, 1e-8);
 }
 
+// From the first voltage the others follow, at 3 V beyond any number. Both are then searched for.
+TEST(BlockSolver, UnknownsThatFollowToInfinityAreSearchedFor) {
+  const auto diode = [](double u) { return 1e-12 * (std::exp(u / 0.025) - 1.0); };
+  double v[] = {3.0, 3.0};
+  double guess[] = {3.0};
+  solve_block(
+      v, guess,
+      [&](const auto& z, auto& r) {
+        r[0] = (5.0 - z[0]) / 1e3 - diode(z[0]) - (z[0] - z[1]) / 500.0;
+        r[1] = (z[0] - z[1]) / 500.0 - diode(z[1]);
+      },
+      [&](const auto& z, auto& r) {
+        const double current = (5.0 - z[0]) / 1e3 - diode(z[0]);
+        r[0] = current - diode(z[0] - 500.0 * current);
+      });
+  EXPECT_NEAR(guess[0], 0.55444350, 1e-8);
+}
+
+// Newton's method alone goes from 1 to the zero at 1.2, and finds none of the logarithm from -5.
+TEST(BlockSolver, HomotopyLeadsFromTheSimplifiedEquations) {
+  double x[] = {1.0};
+  solve_block(x, [](const auto& z, double lambda, auto& r) {
+    r[0] = lambda * (z[0] - 1.2) * (z[0] - 3.0) * (z[0] + 2.0) + (1.0 - lambda) * (z[0] - 4.0);
+  });
+  EXPECT_NEAR(x[0], 3.0, 1e-12);
+  double root[] = {-5.0};
+  solve_block(root, [](const auto& z, double lambda, auto& r) {
+    const double simplified = z[0] - 2.0;
+    r[0] = lambda == 0.0 ? simplified : lambda * (std::log(z[0]) - 1.0) + (1.0 - lambda) * simplified;
+  });
+  EXPECT_NEAR(root[0], std::exp(1.0), 1e-12);
+  // What is simplified has no zero: what is actual is solved as it is.
+  double direct[] = {1.0};
+  solve_block(direct, [](const auto& z, double lambda, auto& r) {
+    r[0] = lambda * (z[0] * z[0] - 4.0) + (1.0 - lambda) * (z[0] * z[0] + 4.0);
+  });
+  EXPECT_NEAR(direct[0], 2.0, 1e-12);
+}
+
 TEST(BlockSolver, WithoutASolutionNoNumberIsLeft) {
   double x[] = {1.0};
   solve_block(x, [](const auto& z, auto& r) { r[0] = z[0] * z[0] + 4.0; });

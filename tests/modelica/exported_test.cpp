@@ -63,6 +63,19 @@ TEST(Exported, StringsMakeMessages) {
                 {"strings that compute are not supported"});
 }
 
+// What is not looked at is warned of.
+TEST(Exported, AssertionsThatAreNotLookedAt) {
+  const CompiledModel model =
+      compiled(model_text("Real x(start = 1.0);",
+                          "der(x) = -x;\nassert(x > 0.5, \"low\", AssertionLevel.warning);\nwhen x < 0.3 "
+                          "then\nassert(time < 1, \"late\");\n"
+                          "end when;"));
+  ASSERT_EQ(model.warnings.size(), 2U);
+  EXPECT_NE(model.warnings[0].find("an assertion whose level is warning is not looked at"), std::string::npos);
+  EXPECT_NE(model.warnings[1].find("an assertion within a when clause is not looked at"), std::string::npos);
+  EXPECT_EQ(model.header.find("assert:"), std::string::npos);
+}
+
 // In an algorithm pre means the variable, also where it has been assigned to.
 TEST(Exported, ValuesBeforeAnAssignment) {
   const CompiledModel model = compiled(

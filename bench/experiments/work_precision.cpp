@@ -197,7 +197,7 @@ class Problem {
       add<Sdirk4>();
     }
     if constexpr (Form::highest_index() == 1) {
-      if constexpr (Form::mass_form) {
+      if constexpr (Form::constant_mass()) {
         add<Rodas3>();
         add<Rodas4>();
         add<Rodas5p>();

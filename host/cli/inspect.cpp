@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// In the order of `Form`.
-constexpr const char* form_names[] = {"residual", "mass_matrix", "semi_explicit"};
+constexpr const char* form_names[] = {"residual", "linear_residual", "mass_matrix", "semi_explicit"};
 
 std::string highest_index_for(const MethodLimits& limits) {
   if (!limits.algebraic) return "no algebraic variables";

@@ -112,10 +112,15 @@ std::string check_method(const ModelDescription& model, const std::string& metho
   const int index = model.highest_index();
   const std::string_view other = method_to_take(index);
   if (model.form < limits.form) {
-    const bool mass = model.form == Form::mass_matrix;
-    throw UsageError(fmt::format("method '{}': {} methods need rhs(t, y, p, f){}, but model '{}' {}: take '{}'", method,
-                                 family, mass ? " without mass_matrix" : ", that is M y' = f(t, y)", model.name,
-                                 mass ? "has a mass matrix" : "is in residual form", other));
+    const bool linear = limits.form == Form::linear_residual;
+    throw UsageError(fmt::format(
+        "method '{}': {} methods need {}, but model '{}' {}: take '{}'", method, family,
+        linear ? "equations that are M y' = f(t, y), with a constant M" : "rhs(t, y, p, f) without mass_matrix",
+        model.name,
+        linear                            ? "has y' in its residual in another way"
+        : model.form == Form::mass_matrix ? "has a mass matrix"
+                                          : "is in residual form",
+        other));
   }
   if (!limits.algebraic && model.has_algebraic_variables()) {
     throw UsageError(
@@ -154,7 +159,7 @@ std::array<std::string, 2> reference_methods(const ModelDescription& model, cons
     return {"lobatto6", method == "radau9" ? "radau13" : "radau9"};
   }
   std::vector<std::string> candidates = {"radau9"};
-  if (model.form >= Form::mass_matrix) candidates.emplace_back("rodas5p");
+  if (model.form >= Form::linear_residual) candidates.emplace_back("rodas5p");
   candidates.emplace_back("esdirk54");
   candidates.emplace_back("bdf");
   std::erase_if(candidates, [&](const std::string& candidate) { return kin(candidate) == kin(method); });
@@ -178,8 +183,8 @@ std::string method_table() {
     const MethodLimits& limits = method.limits;
     const char* equations = !limits.algebraic                    ? "without algebraic variables"
                             : limits.form == Form::semi_explicit ? "`y' = f(t, y, z), 0 = g(t, y, z)`"
-                            : limits.form == Form::mass_matrix   ? "`M y' = f(t, y)`"
-                                                                 : "all";
+                            : limits.form == Form::residual      ? "all"
+                                                                 : "`M y' = f(t, y)`";
     table += fmt::format("| `{}` | {} | {} | {} | {} |\n", limits.name, limits.order, equations, cell(limits, 2),
                          cell(limits, 3));
   }

@@ -125,8 +125,8 @@ struct ModelDescription {
     const auto at = static_cast<std::size_t>(i);
     const std::string number = "equation " + std::to_string(i + 1);
     if (at < equations.size() && !equations[at].empty()) return number + " (\"" + equations[at] + "\")";
-    // Only in M y' = f(t, y) has every equation its variable.
-    if (form == Form::residual || at >= variables.size()) return number;
+    // Only where M y' = f(t, y) is stated so has every equation its variable.
+    if (form < Form::mass_matrix || at >= variables.size()) return number;
     return number + " (of variable \"" + variables[at].name + "\")";
   }
 };

@@ -1,6 +1,7 @@
 #pragma once
 // The sparsity pattern of a model, found at compile time: its equations are evaluated once, in a constant expression,
 // with numbers that remember only which unknowns they depend on.
+#include "traced_number.hpp"
 
 namespace manyfold {
 
@@ -57,7 +58,7 @@ struct IndexSet {
 
 /// A number known only by the unknowns it depends on.
 template <int Size>
-struct Dependency {
+struct Dependency : TracedNumber<Dependency<Size>> {
   IndexSet<Size> on = {};
 
   constexpr Dependency() = default;
@@ -70,65 +71,18 @@ struct Dependency {
   template <class Number>
   requires(__is_constructible(double, Number)) constexpr Dependency(Number) {}
 
-  static constexpr Dependency join(const Dependency& a, const Dependency& b) {
+  static constexpr Dependency sum(const Dependency& a, const Dependency& b) {
     Dependency result = a;
     result.on |= b.on;
     return result;
   }
-  constexpr Dependency& operator+=(const Dependency& other) { return *this = join(*this, other); }
-  constexpr Dependency& operator-=(const Dependency& other) { return *this = join(*this, other); }
-  constexpr Dependency& operator*=(const Dependency& other) { return *this = join(*this, other); }
-  constexpr Dependency& operator/=(const Dependency& other) { return *this = join(*this, other); }
-
-  friend constexpr Dependency operator+(const Dependency& a) { return a; }
-  friend constexpr Dependency operator-(const Dependency& a) { return a; }
-  friend constexpr Dependency operator+(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator-(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator*(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator/(const Dependency& a, const Dependency& b) { return join(a, b); }
-
-  // Comparisons and masks carry the dependence on to what they select.
-  friend constexpr Dependency operator<(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator<=(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator>(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator>=(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator==(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator!=(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator&(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator|(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator&&(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator||(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency operator!(const Dependency& a) { return a; }
-  friend constexpr Dependency select(const Dependency& mask, const Dependency& a, const Dependency& b) {
-    return join(mask, join(a, b));
+  static constexpr Dependency product(const Dependency& a, const Dependency& b) { return sum(a, b); }
+  static constexpr Dependency quotient(const Dependency& a, const Dependency& b) { return sum(a, b); }
+  static constexpr Dependency function(const Dependency& a, const Dependency& b) { return sum(a, b); }
+  // Masks carry the dependence on to what they select.
+  static constexpr Dependency choice(const Dependency& mask, const Dependency& a, const Dependency& b) {
+    return sum(mask, sum(a, b));
   }
-
-  /// Of lanes: is there more to do? Two passes of a loop show what it depends on.
-  friend constexpr bool any(const Dependency&) { return false; }
-
-  friend constexpr Dependency min(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency max(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency pow(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency atan2(const Dependency& a, const Dependency& b) { return join(a, b); }
-  friend constexpr Dependency abs(const Dependency& a) { return a; }
-  friend constexpr Dependency floor(const Dependency& a) { return a; }
-  friend constexpr Dependency square(const Dependency& a) { return a; }
-  friend constexpr Dependency sqrt(const Dependency& a) { return a; }
-  friend constexpr Dependency cbrt(const Dependency& a) { return a; }
-  friend constexpr Dependency exp(const Dependency& a) { return a; }
-  friend constexpr Dependency expm1(const Dependency& a) { return a; }
-  friend constexpr Dependency log(const Dependency& a) { return a; }
-  friend constexpr Dependency log10(const Dependency& a) { return a; }
-  friend constexpr Dependency log1p(const Dependency& a) { return a; }
-  friend constexpr Dependency sin(const Dependency& a) { return a; }
-  friend constexpr Dependency cos(const Dependency& a) { return a; }
-  friend constexpr Dependency tan(const Dependency& a) { return a; }
-  friend constexpr Dependency asin(const Dependency& a) { return a; }
-  friend constexpr Dependency acos(const Dependency& a) { return a; }
-  friend constexpr Dependency atan(const Dependency& a) { return a; }
-  friend constexpr Dependency sinh(const Dependency& a) { return a; }
-  friend constexpr Dependency cosh(const Dependency& a) { return a; }
-  friend constexpr Dependency tanh(const Dependency& a) { return a; }
 };
 
 /// The structural nonzeros of an n x n matrix, by rows, and where each is stored.

@@ -60,9 +60,9 @@ class Rosenbrock {
   using Real = Real_;
   using Mask = MaskOf<Real>;
   static_assert(
-      System::mass_form,
-      "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) need a model of the form M y' = f(t, y): give it "
-      "rhs(t, y, p, f) in place of residual, or choose another method");
+      System::constant_mass(),
+      "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) need a model of the form M y' = f(t, y): y' stands in its "
+      "residual otherwise than with constant factors; choose another method");
   static_assert(
       System::highest_index() == 1,
       "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) are for systems of index 1: choose a Radau IIA method "

@@ -1,5 +1,6 @@
 #pragma once
 // Which variables and derivatives stand in which equations: the nonzeros of F_y and F_y'.
+#include "../algebra/slope_use.hpp"
 #include "../algebra/sparsity.hpp"
 #include "../lane/static_for.hpp"
 #include "declarations.hpp"
@@ -96,7 +97,31 @@ struct ModelPatterns : ModelDeclarations<Equations> {
 
   static constexpr Patterns found = patterns();
 
+  static constexpr bool evaluate_slope_use() {
+    SlopeUse y[n];
+    SlopeUse dy[n];
+    SlopeUse F[n];
+    const SlopeUse p[constants_size] = {};
+    for (int i = 0; i < n; ++i) {
+      y[i] = SlopeUse::variable();
+      dy[i] = SlopeUse::slope();
+    }
+    Equations::residual(SlopeUse::variable(), y, dy, p, F);
+    for (const SlopeUse& residual : F) {
+      if (residual.other) return false;
+    }
+    return true;
+  }
+
  public:
+  /// Are the equations M y' = f(t, y), in whatever form they are stated? M may depend on parameters.
+  static constexpr bool constant_mass() {
+    if constexpr (!mass_form && known_pattern) {
+      return evaluate_slope_use();
+    } else {
+      return mass_form;
+    }
+  }
   static constexpr Pattern<n> pattern_y = found.by_y;
   static constexpr Pattern<n> pattern_dy = found.by_dy;
   static constexpr auto entries_y = entries_of<pattern_y.size()>(pattern_y);

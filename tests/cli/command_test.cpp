@@ -335,7 +335,7 @@ TEST_F(Command, AnUnknownMethodIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "method = \"radu5\"").string(), {"sweep.toml:5:", "radu5", "radau5"});
 }
 TEST_F(Command, AMethodThatTheModelsFormRulesOutIsRefusedWithTheReason) {
-  expect_misuse("solve rlc_index1 --method rodas4", {"Rosenbrock methods", "rhs(t, y, p, f)"});
+  expect_misuse("solve rlc_index1 --method dirka", {"embedded SDIRK methods", "rhs(t, y, p, f)"});
 }
 TEST_F(Command, ProjectionOfAModelWithoutConstraintsIsMisuse) {
   expect_misuse("solve robertson --projection", {"projection", "'robertson' has nothing to project on"});
@@ -448,7 +448,7 @@ TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
 }
 TEST_F(Command, WhatASweepFileAsksForInVainHasItsPlace) {
   expect_misuse("run " + sweep("robertsen", "").string(), {"sweep.toml:1:9: error: unknown model", "robertson"});
-  expect_misuse("run " + sweep("rlc_index1", "", "method = \"rodas4\"").string(), {"sweep.toml:5:10: error: method"});
+  expect_misuse("run " + sweep("rlc_index1", "", "method = \"dirka\"").string(), {"sweep.toml:5:10: error: method"});
   expect_misuse("run " + sweep("robertson", "", "tier = \"phased\"\nbackend = \"cpu\"").string(),
                 {"sweep.toml:5:8: error: tier 'phased' needs"});
 }

@@ -60,7 +60,7 @@ TEST(MethodLimits, WhatTheTableRefusesIsRefused) {
   for (const MethodDescription& method : methods()) {
     const MethodLimits& limits = method.limits;
     for (int index = 1; index <= most_index; ++index) {
-      for (const Form form : {Form::residual, Form::mass_matrix, Form::semi_explicit}) {
+      for (const Form form : {Form::residual, Form::linear_residual, Form::mass_matrix, Form::semi_explicit}) {
         const bool expected =
             form < limits.form || !limits.algebraic || suitability(limits, index) == Suitability::refused;
         EXPECT_EQ(refused(model(form, index), limits.name), expected) << limits.name << " index " << index;
@@ -78,8 +78,13 @@ TEST(MethodLimits, MessagesNameTheMethodToTake) {
       "method 'esdirk54' has order 3 for index 2, which model 'some' has, instead of 5: 'radau5' needs fewer steps "
       "and is more accurate");
   EXPECT_EQ(message(model(Form::residual, 1), "rodas4"),
-            "method 'rodas4': Rosenbrock methods need rhs(t, y, p, f), that is M y' = f(t, y), but model 'some' is in "
-            "residual form: take 'radau5'");
+            "method 'rodas4': Rosenbrock methods need equations that are M y' = f(t, y), with a constant M, but model "
+            "'some' has y' in its residual in another way: take 'radau5'");
+  EXPECT_EQ(message(model(Form::linear_residual, 1), "rodas4"), "");
+  EXPECT_EQ(
+      message(model(Form::linear_residual, 1), "dirka"),
+      "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' is in "
+      "residual form: take 'radau5'");
   EXPECT_EQ(
       message(model(Form::mass_matrix, 1), "dirka"),
       "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' has a mass "
@@ -136,7 +141,7 @@ TEST(MethodLimits, LoadingAKernelGoesByTheTable) {
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find("take 'radau9'"), std::string::npos) << error.what();
   }
-  EXPECT_THROW(load_kernel({"rlc_index1", {.method = "rodas4"}}), UsageError);
+  EXPECT_THROW(load_kernel({"rlc_index1", {.method = "dirka"}}), UsageError);
 }
 
 // `Ensemble` refuses to be compiled where this is false.

@@ -20,7 +20,7 @@ struct Rodas3PTableau {
   static constexpr const char* family = "Rosenbrock";
   static constexpr int stages = 5;
   static constexpr int order = 3;
-  static constexpr Form form = Form::mass_matrix;
+  static constexpr Form form = Form::linear_residual;
   static constexpr int order_of_index2 = 0;
   static constexpr int order_of_index3 = 0;
   static constexpr int error_order = 3;  ///< the estimate is O(h^3)
@@ -50,7 +50,7 @@ struct Rodas4Tableau {
   static constexpr const char* family = "Rosenbrock";
   static constexpr int stages = 6;
   static constexpr int order = 4;
-  static constexpr Form form = Form::mass_matrix;
+  static constexpr Form form = Form::linear_residual;
   static constexpr int order_of_index2 = 0;
   static constexpr int order_of_index3 = 0;
   static constexpr int error_order = 4;  ///< the estimate is O(h^4)
@@ -87,7 +87,7 @@ struct Rodas5PTableau {
   static constexpr const char* family = "Rosenbrock";
   static constexpr int stages = 8;
   static constexpr int order = 5;
-  static constexpr Form form = Form::mass_matrix;
+  static constexpr Form form = Form::linear_residual;
   static constexpr int order_of_index2 = 0;
   static constexpr int order_of_index3 = 0;
   static constexpr int error_order = 5;  ///< the estimate is O(h^5)

@@ -4,8 +4,8 @@
 
 namespace manyfold {
 
-/// Gives `Number` all that a model's equations do with numbers, from what becomes of it in a sum, a product, a quotient,
-/// a function of one or two numbers (comparisons and masks are such functions too), and a choice by a mask:
+/// Gives `Number` all that a model's equations do with numbers, from what becomes of it in a sum, a product, a
+/// quotient, a function of one or two numbers (comparisons and masks are such functions too), and a choice by a mask:
 /// `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`, `choice(mask, a, b)`.
 template <class Number>
 struct TracedNumber {

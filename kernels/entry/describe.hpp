@@ -44,7 +44,10 @@ void describe_model(ModelDescription& description) {
   description.t_begin = Equations::t_span[0];
   description.t_end = Equations::t_span[1];
   using S = System<Equations, spec>;
-  description.form = S::semi_explicit ? Form::semi_explicit : S::mass_form ? Form::mass_matrix : S::constant_mass() ? Form::linear_residual : Form::residual;
+  description.form = S::semi_explicit     ? Form::semi_explicit
+                     : S::mass_form       ? Form::mass_matrix
+                     : S::constant_mass() ? Form::linear_residual
+                                          : Form::residual;
   description.automatic = automatic_methods<S>();
   description.automatic_mixed = automatic_methods<MixedSystem<S>>();
   for (const Variable& variable : Equations::variables) {

@@ -18,7 +18,8 @@ template <Accuracy accuracy, class System, class Real>
 constexpr auto choose_method() {
   if constexpr (System::highest_index() == 3) {
     return Chosen<Radau9<System, Real>>();
-  } else if constexpr (System::highest_index() == 1 && System::constant_mass() && !has_single_precision_factors<System>()) {
+  } else if constexpr (System::highest_index() == 1 && System::constant_mass() &&
+                       !has_single_precision_factors<System>()) {
     if constexpr (accuracy == Accuracy::loose) {
       return Chosen<Rodas4<System, Real>>();
     } else {

@@ -59,10 +59,10 @@ class Rosenbrock {
   using System = System_;
   using Real = Real_;
   using Mask = MaskOf<Real>;
-  static_assert(
-      System::constant_mass(),
-      "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) need a model of the form M y' = f(t, y): y' stands in its "
-      "residual otherwise than with constant factors; choose another method");
+  static_assert(System::constant_mass(),
+                "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) need a model of the form M y' = f(t, y): y' "
+                "stands in its "
+                "residual otherwise than with constant factors; choose another method");
   static_assert(
       System::highest_index() == 1,
       "manyfold: Rosenbrock methods (rodas3, rodas4, rodas5p) are for systems of index 1: choose a Radau IIA method "

@@ -81,10 +81,9 @@ TEST(MethodLimits, MessagesNameTheMethodToTake) {
             "method 'rodas4': Rosenbrock methods need equations that are M y' = f(t, y), with a constant M, but model "
             "'some' has y' in its residual in another way: take 'radau5'");
   EXPECT_EQ(message(model(Form::linear_residual, 1), "rodas4"), "");
-  EXPECT_EQ(
-      message(model(Form::linear_residual, 1), "dirka"),
-      "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' is in "
-      "residual form: take 'radau5'");
+  EXPECT_EQ(message(model(Form::linear_residual, 1), "dirka"),
+            "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' is in "
+            "residual form: take 'radau5'");
   EXPECT_EQ(
       message(model(Form::mass_matrix, 1), "dirka"),
       "method 'dirka': embedded SDIRK methods need rhs(t, y, p, f) without mass_matrix, but model 'some' has a mass "

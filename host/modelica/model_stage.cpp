@@ -80,8 +80,10 @@ void ModelCode::hoist_stage() {
     add(root, user);
     for (const Node node : graph_.below(root)) {
       const NodeData data = graph_[node];
+      // Conditions are evaluated where they are used.
+      const Since since = graph_.is_condition(node) ? user : known_since(node);
       for (const Node operand : data.operand) {
-        if (operand != no_node) add(operand, known_since(node));
+        if (operand != no_node) add(operand, since);
       }
     }
   };

@@ -120,6 +120,17 @@ TEST_F(ModelicaFiles, InlinedStagesAgreeWithTheReference) {
   expect_misuse("solve " + model("das1") + " --method esdirk54 --inline always", {"inline = true needs stages that"});
 }
 
+// The time decides which branch a stage takes, and the branches have what is iterated for. Reference: SciPy 1.17
+// (DOP853 at 1e-13), from switch to switch.
+TEST_F(ModelicaFiles, InlinedStagesHaveConditionsOfTheTime) {
+  std::ofstream(folder_ / "gate.mo")
+      << "model Gate\n  Real x(start = 1, fixed = true), w(start = 0.7), u;\nequation\n  u = sin(3 * time);\n"
+         "  der(x) = -w;\n  w + w^3 = x + (if noEvent(u > 0.5) then 0.1 * w else 0.2 * w);\nend Gate;\n";
+  const json found = solution("gate.mo --t-end 2 --rtol 1e-8 --atol 1e-10 --method esdirk54 --inline always");
+  EXPECT_NEAR(found["values"]["x"].get<double>(), 0.1402594752334, 1e-7);
+  EXPECT_NEAR(found["values"]["w"].get<double>(), 0.1692626574495, 1e-7);
+}
+
 // Half of the values are zero, and compared within 1e-7.
 TEST_F(ModelicaFiles, APositionConstraintIsKept) {
   expect_reference("pendulum_index3", "--rtol 1e-8 --atol 1e-10", 1e-4);

@@ -116,10 +116,13 @@ std::vector<std::string> compiler_flags(const std::string& flags, const fs::path
   std::istringstream words(flags);
   std::vector<std::string> result(std::istream_iterator<std::string>(words), {});
   std::error_code ignored;
-  if ((compiler.filename().string() + fs::canonical(compiler, ignored).string()).find("clang") != std::string::npos) {
-    // Models with hundreds of variables reach the usual limits.
-    result.insert(result.end(), {"-fbracket-depth=65536", "-fconstexpr-steps=2147483647"});
-  }
+  const bool is_clang =
+      (compiler.filename().string() + fs::canonical(compiler, ignored).string()).find("clang") != std::string::npos;
+  // Models with hundreds of variables reach the usual limits.
+  const std::vector<std::string> limits =
+      is_clang ? std::vector<std::string>{"-fbracket-depth=65536", "-fconstexpr-steps=2147483647"}
+               : std::vector<std::string>{"-fconstexpr-ops-limit=2147483647"};
+  result.insert(result.end(), limits.begin(), limits.end());
   result.push_back("-I" + (header_root() / "include").string());
   result.push_back("-I" + header_root().string());
   return result;

@@ -75,10 +75,18 @@ constexpr Program<Count> write_program(const Pattern<n>& pattern, const Entries<
 template <class Structure>
 struct SymbolicLU {
   static constexpr int n = Structure::n;
-  static constexpr Ordering<n> ordering = order(Structure::matrix, Structure::preferred);
-  static constexpr int operations = sparse_lu::count_operations(ordering.filled);
   /// Beyond this many operations the pattern is as good as full, and a list of them would only be long.
   static constexpr int longest_program = 20000;
+  /// Full matrices of many rows are beyond that whatever their order, which would take long to find.
+  static constexpr bool large_and_full = Structure::matrix.full() && static_cast<long>(n) * n * n / 3 > longest_program;
+  static constexpr Ordering<n> find_ordering() {
+    if constexpr (!large_and_full) return order(Structure::matrix, Structure::preferred);
+    Ordering<n> any;
+    any.nonsingular = true;
+    return any;
+  }
+  static constexpr Ordering<n> ordering = find_ordering();
+  static constexpr int operations = large_and_full ? longest_program + 1 : sparse_lu::count_operations(ordering.filled);
   static constexpr bool fixed_pivots = ordering.nonsingular && operations <= longest_program;
   /// Work of one factorisation, in multiplications and additions.
   static constexpr long work = fixed_pivots ? operations : static_cast<long>(n) * n * n / 3 + 1;

@@ -50,7 +50,12 @@ struct IndexSet {
   constexpr int common(const IndexSet& other) const {
     int total = 0;
     for (int k = 0; k < words; ++k) {
-      for (unsigned long long rest = word[k] & other.word[k]; rest != 0; rest &= rest - 1) ++total;
+      // Pairs of bits, then fours and eights, hold how many of theirs were set.
+      unsigned long long bits = word[k] & other.word[k];
+      bits -= (bits >> 1) & 0x5555555555555555ULL;
+      bits = (bits & 0x3333333333333333ULL) + ((bits >> 2) & 0x3333333333333333ULL);
+      bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+      total += static_cast<int>((bits * 0x0101010101010101ULL) >> 56);
     }
     return total;
   }
@@ -92,9 +97,8 @@ struct Pattern {
 
   static constexpr Pattern dense() {
     Pattern result;
-    for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) result.row[i].insert(j);
-    }
+    for (int j = 0; j < n; ++j) result.row[0].insert(j);
+    for (int i = 1; i < n; ++i) result.row[i] = result.row[0];
     return result;
   }
   constexpr bool contains(int i, int j) const { return row[i].contains(j); }
@@ -104,6 +108,7 @@ struct Pattern {
     for (int i = 0; i < n; ++i) total += row[i].size();
     return total;
   }
+  constexpr bool full() const { return size() == n * n; }
   constexpr Pattern transposed() const {
     Pattern result;
     for (int i = 0; i < n; ++i) {
@@ -118,12 +123,13 @@ struct Pattern {
   }
 };
 
+/// Entries that are listed one by one at most. Larger patterns are taken for full ones, whose entries need no list.
+inline constexpr int most_listed_entries = 32767;
+
 /// The nonzeros of a pattern in row order: entry k stands at (row[k], column[k]).
 template <int n, int Count>
 struct Entries {
   static constexpr int size = Count;
-  static_assert(Count <= 32767,
-                "manyfold: more than 32767 nonzeros; equations that are not constexpr have full matrices");
   /// Beyond, a table of all n^2 places would be long, and rows are short beside it.
   static constexpr int table_size = n <= 64 ? n : 1;
   short row[Count > 0 ? Count : 1] = {};
@@ -144,8 +150,35 @@ struct Entries {
   }
 };
 
+/// Those of a full pattern.
+template <int n, int Count>
+requires(Count > most_listed_entries) struct Entries<n, Count> {
+  static constexpr int size = Count;
+  static_assert(Count == n * n, "manyfold: more than 32767 derivatives of variables in the equations");
+
+  struct Row {
+    constexpr int operator[](int k) const { return k / n; }
+  };
+  struct Column {
+    constexpr int operator[](int k) const { return k % n; }
+  };
+  struct Begin {
+    constexpr int operator[](int i) const { return i * n; }
+  };
+  static constexpr Row row{};
+  static constexpr Column column{};
+  static constexpr Begin begin{};
+
+  constexpr int slot(int i, int j) const { return i * n + j; }
+};
+
 template <int Count, int n>
-constexpr Entries<n, Count> entries_of(const Pattern<n>& pattern) {
+requires(Count > most_listed_entries) constexpr Entries<n, Count> entries_of(const Pattern<n>&) {
+  return {};
+}
+
+template <int Count, int n>
+requires(Count <= most_listed_entries) constexpr Entries<n, Count> entries_of(const Pattern<n>& pattern) {
   Entries<n, Count> result;
   constexpr int table_size = Entries<n, Count>::table_size;
   for (int i = 0; i < table_size; ++i) {
@@ -173,8 +206,7 @@ struct RowBegins {
 template <int n, int Count>
 constexpr RowBegins<n> row_begins(const Entries<n, Count>& entries) {
   RowBegins<n> begin;
-  for (int k = 0; k < Count; ++k) ++begin.of_row[entries.row[k] + 1];
-  for (int i = 0; i < n; ++i) begin.of_row[i + 1] += begin.of_row[i];
+  for (int i = 0; i <= n; ++i) begin.of_row[i] = entries.begin[i];
   return begin;
 }
 
@@ -195,8 +227,13 @@ struct ColumnGroups {
 
 template <int n>
 constexpr ColumnGroups<n> group_columns(const Pattern<n>& pattern) {
-  const Pattern<n> columns = pattern.transposed();
   ColumnGroups<n> result;
+  if (pattern.full()) {
+    result.count = n;
+    for (int j = 0; j < n; ++j) result.group[j] = static_cast<short>(j);
+    return result;
+  }
+  const Pattern<n> columns = pattern.transposed();
   IndexSet<n> taken[n] = {};
   for (int j = 0; j < n; ++j) {
     int g = 0;

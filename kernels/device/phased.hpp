@@ -25,6 +25,9 @@ class PhasedInstance {
                                  Supply& supply, typename Method::Workspace& workspace)
       : driver_(options, saved, supply, workspace) {}
 
+  /// Where it is to stand.
+  static MANYFOLD_INLINE void* operator new(decltype(sizeof(0)), void* at) { return at; }
+
   /// Ends the step attempt that is over and begins another one; false: there is nothing left to do.
   MANYFOLD_INLINE bool attempt(const Supply& supply) {
     auto& integrator = driver_.integrator();
@@ -54,31 +57,61 @@ class PhasedInstance {
   bool attempting_ = false;
 };
 
+/// Words of an object in device memory.
+template <class T>
+inline constexpr int words_of = static_cast<int>((sizeof(T) + sizeof(unsigned long long) - 1) /
+                                                 sizeof(unsigned long long));
+
 /// Objects in device memory whose words are interleaved: word k of that in slot j stands at words[k * slots + j].
+/// Threads work on copies in their own memory.
 template <class T>
 class Interleaved {
  public:
-  static constexpr int words =
-      static_cast<int>((sizeof(T) + sizeof(unsigned long long) - 1) / sizeof(unsigned long long));
-
-  /// A copy in the thread's own memory.
-  union Copy {
-    T object;
-    unsigned long long word[words];
-    MANYFOLD_INLINE Copy() {}
-    MANYFOLD_INLINE explicit Copy(const T& from) : object(from) {}
-  };
-
-  static MANYFOLD_INLINE void load(const PhasedMemory& memory, int slot, Copy& to) {
-    for (int k = 0; k < words; ++k) to.word[k] = word(memory, slot, k);
+  static MANYFOLD_INLINE void make(const PhasedMemory& memory, int slot, auto&&... arguments) {
+    const Copy made(arguments...);
+    store(memory, slot, made);
   }
-  static MANYFOLD_INLINE void store(const PhasedMemory& memory, int slot, const Copy& from) {
-    for (int k = 0; k < words; ++k) word(memory, slot, k) = from.word[k];
+  /// What `work` returns, which it does with the object.
+  static MANYFOLD_INLINE auto visit(const PhasedMemory& memory, int slot, auto&& work) {
+    Copy copy;
+    for (int k = 0; k < words_of<T>; ++k) copy.word[k] = word(memory, slot, k);
+    const auto result = work(copy.object);
+    store(memory, slot, copy);
+    return result;
   }
 
  private:
+  union Copy {
+    T object;
+    unsigned long long word[words_of<T>];
+    MANYFOLD_INLINE Copy() {}
+    MANYFOLD_INLINE explicit Copy(auto&... arguments) : object(arguments...) {}
+  };
+
+  static MANYFOLD_INLINE void store(const PhasedMemory& memory, int slot, const Copy& from) {
+    for (int k = 0; k < words_of<T>; ++k) word(memory, slot, k) = from.word[k];
+  }
   static MANYFOLD_INLINE unsigned long long& word(const PhasedMemory& memory, int slot, int k) {
     return memory.frames[static_cast<long long>(k) * memory.slots + slot];
+  }
+};
+
+/// The same for objects that are too large for copies, since a device sets memory aside for as many threads as it can
+/// have: they stand whole, and threads work on them where they are.
+template <class T>
+class Whole {
+ public:
+  static MANYFOLD_INLINE void make(const PhasedMemory& memory, int slot, auto&&... arguments) {
+    new (at(memory, slot)) T(arguments...);
+  }
+  static MANYFOLD_INLINE auto visit(const PhasedMemory& memory, int slot, auto&& work) {
+    return work(*at(memory, slot));
+  }
+
+ private:
+  static_assert(alignof(T) <= alignof(unsigned long long), "they stand at any word");
+  static MANYFOLD_INLINE T* at(const PhasedMemory& memory, int slot) {
+    return reinterpret_cast<T*>(memory.frames + static_cast<long long>(slot) * words_of<T>);
   }
 };
 
@@ -91,15 +124,16 @@ class PhasedKernels {
   using Supply = BatchSupply<Method>;
   using Workspace = typename Method::Workspace;
   using Conditions = typename Integrator<Method>::Conditions;
-  using Frames = Interleaved<Instance>;
-  using Frame = typename Frames::Copy;
   static constexpr int n = System::n;
   static constexpr bool sparse = SymbolicLU<typename Method::Matrices::Structure>::sparse;
+  /// Beside the work on a full matrix of so many rows, that neighbouring threads read words far apart counts little.
+  static constexpr bool large = !sparse && sizeof(Instance) > 32768;
+  using Frames = typename Either<large, Whole<Instance>, Interleaved<Instance>>::type;
   static_assert(__is_trivially_copyable(Instance), "instances move word by word");
 
   static MANYFOLD_INLINE PhasedLayout layout() {
     return {static_cast<int>(sizeof(Supply)),
-            Frames::words,
+            words_of<Instance>,
             workspace_size,
             Method::jacobian_shares,
             Method::reals,
@@ -132,8 +166,7 @@ class PhasedKernels {
       });
     }
     const auto& options = *static_cast<const IntegratorOptions<n>*>(memory.batch->options);
-    const Frame frame(Instance(options, memory.batch->saved, supply, own));
-    Frames::store(memory, thread, frame);
+    Frames::make(memory, thread, options, memory.batch->saved, supply, own);
     append(memory, thread, attempts, memory.counts->attempts);
   }
 
@@ -231,15 +264,16 @@ class PhasedKernels {
   static MANYFOLD_INLINE void attempt(const PhasedMemory& memory, int size, int thread) {
     if (thread >= size || thread >= memory.counts->attempts) return;
     const int slot = memory.lists[attempts * memory.slots + thread];
-    Frame frame;
-    Frames::load(memory, slot, frame);
-    if (frame.object.attempt(*static_cast<const Supply*>(memory.supply))) {
-      append(memory, slot, corrections + next(memory), memory.counts->corrections[next(memory)]);
-      if (frame.object.wants_factors()) {
-        append(memory, slot, factors + next(memory), memory.counts->factors[next(memory)]);
+    Frames::visit(memory, slot, [&](Instance& instance) {
+      const bool begun = instance.attempt(*static_cast<const Supply*>(memory.supply));
+      if (begun) {
+        append(memory, slot, corrections + next(memory), memory.counts->corrections[next(memory)]);
+        if (instance.wants_factors()) {
+          append(memory, slot, factors + next(memory), memory.counts->factors[next(memory)]);
+        }
       }
-    }
-    Frames::store(memory, slot, frame);
+      return begun;
+    });
   }
 
   /// One thread: what has filled up is served by the next pass.
@@ -307,10 +341,7 @@ class PhasedKernels {
   }
 
   static MANYFOLD_INLINE void resume(const PhasedMemory& memory, int slot, auto&& go_on) {
-    Frame frame;
-    Frames::load(memory, slot, frame);
-    const Wait wait = go_on(frame.object);
-    Frames::store(memory, slot, frame);
+    const Wait wait = Frames::visit(memory, slot, go_on);
     if (wait == Wait::corrections) {
       append(memory, slot, corrections + next(memory), memory.counts->corrections[next(memory)]);
     } else if (wait == Wait::filter) {

@@ -88,6 +88,16 @@ struct ModelJacobian : ModelFunctions<Equations, spec> {
   /// The derivatives of `function` with respect to `x`, on the nonzeros of F_y or F_y', group of columns by group.
   template <bool by_y, int shares, class Real, int Count>
   static MANYFOLD_INLINE void differentiate(const Real (&x)[n], Real (&values)[Count], auto share, auto&& function) {
+    if constexpr (Count > most_listed_entries) {
+      differentiate_full<shares>(x, values, share, function);
+    } else {
+      differentiate_listed<by_y, shares>(x, values, share, function);
+    }
+  }
+
+  template <bool by_y, int shares, class Real, int Count>
+  static MANYFOLD_INLINE void differentiate_listed(const Real (&x)[n], Real (&values)[Count], auto share,
+                                                   auto&& function) {
     constexpr int groups_of_share = (groups<by_y>.count + shares - 1) / shares;
     constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;
     const int begin = share * groups_of_share;
@@ -109,6 +119,27 @@ struct ModelJacobian : ModelFunctions<Equations, spec> {
         if (group >= 0 && group < directions) values[k] = F[Base::template entries<by_y>().row[k]].tangent[group];
       });
     });
+  }
+
+  /// All of a large full matrix, a few columns at a time: a GPU sets aside what a thread has of them for every thread.
+  template <int shares, class Real, int Count>
+  static MANYFOLD_INLINE void differentiate_full(const Real (&x)[n], Real (&values)[Count], auto share,
+                                                 auto&& function) {
+    constexpr int directions = 4;
+    constexpr int columns = (n + shares - 1) / shares;
+    const int begin = share * columns;
+    const int end = begin + columns < n ? begin + columns : n;
+    for (int first = begin; first < end; first += directions) {
+      const int count = end - first < directions ? end - first : directions;
+      Dual<Real, directions> seeded[n];
+      Dual<Real, directions> F[n];
+      for (int j = 0; j < n; ++j) seeded[j] = Dual<Real, directions>(x[j]);
+      for (int d = 0; d < count; ++d) seeded[first + d].tangent[d] = Real(1.0);
+      function(seeded, F);
+      for (int i = 0; i < n; ++i) {
+        for (int d = 0; d < count; ++d) values[i * n + first + d] = F[i].tangent[d];
+      }
+    }
   }
 
   /// Steps of finite differences: sqrt(epsilon) max(|y| + atol/rtol, |h y'|), in the direction of the solution; those

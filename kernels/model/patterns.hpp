@@ -19,7 +19,9 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   using Base::singular_mass_matrix;
 
  private:
-  using Mark = Dependency<2 * n>;
+  // Derivatives begin with a word of their own.
+  static constexpr int first_derivative = IndexSet<n>::words * IndexSet<n>::word_bits;
+  using Mark = Dependency<2 * first_derivative>;
 
   struct MarkEntries {
     Pattern<n>& pattern;
@@ -56,7 +58,7 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     const Mark p[constants_size] = {};
     for (int i = 0; i < n; ++i) {
       y[i].on.insert(i);
-      dy[i].on.insert(n + i);
+      dy[i].on.insert(first_derivative + i);
     }
     Patterns result;
     if constexpr (mass_form) {
@@ -66,12 +68,9 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       Equations::residual(Mark(0.0), y, dy, p, F);
     }
     for (int i = 0; i < n; ++i) {
-      for (int k = F[i].on.next(0); k >= 0; k = F[i].on.next(k + 1)) {
-        if (k < n) {
-          result.by_y.insert(i, k);
-        } else {
-          result.by_dy.insert(i, k - n);
-        }
+      for (int k = 0; k < IndexSet<n>::words; ++k) {
+        result.by_y.row[i].word[k] = F[i].on.word[k];
+        if constexpr (!mass_form) result.by_dy.row[i].word[k] = F[i].on.word[IndexSet<n>::words + k];
       }
     }
     return result;
@@ -95,7 +94,12 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     }
   }
 
-  static constexpr Patterns found = patterns();
+  /// With too many entries for a list F_y is full.
+  static constexpr Patterns listed_or_full(Patterns patterns) {
+    if ((patterns.by_y | patterns.by_dy).size() > most_listed_entries) patterns.by_y = Pattern<n>::dense();
+    return patterns;
+  }
+  static constexpr Patterns found = listed_or_full(patterns());
 
   static constexpr bool evaluate_slope_use() {
     SlopeUse y[n];

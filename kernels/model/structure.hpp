@@ -44,12 +44,22 @@ template <int n>
 class Pairing {
  public:
   constexpr Pairing() {
-    for (int j = 0; j < n; ++j) partner_[j] = -1;
+    for (int j = 0; j < n; ++j) {
+      partner_[j] = -1;
+      free_.insert(j);
+    }
   }
 
   /// Gives equation `i` a partner among the variables j of its row with leads(i, j). Where there is none, `reached`
   /// equations and variables compete for each other.
   constexpr bool add(int i, const Pattern<n>& rows, auto&& leads) {
+    const IndexSet<n> free = rows.row[i].intersection(free_);
+    for (int j = free.next(0); j >= 0; j = free.next(j + 1)) {
+      if (!leads(i, j)) continue;
+      from_[j] = static_cast<short>(i);
+      exchange(i, j);
+      return true;
+    }
     reached_variables = IndexSet<n>{};
     reached = 1;
     reached_equation[0] = static_cast<short>(i);
@@ -80,6 +90,7 @@ class Pairing {
  private:
   /// Along the path from equation `i` to the free variable `j` every equation takes the variable that it reached.
   constexpr void exchange(int i, int j) {
+    free_.erase(j);
     for (;;) {
       const short equation = from_[j];
       const int before = variable_[equation];
@@ -90,6 +101,7 @@ class Pairing {
     }
   }
 
+  IndexSet<n> free_;        ///< variables without an equation
   short partner_[n] = {};   ///< equation of a variable; -1: none
   short variable_[n] = {};  ///< of an equation that has one
   short from_[n] = {};      ///< equation that reached a variable

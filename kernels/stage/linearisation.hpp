@@ -275,8 +275,9 @@ class Linearisation {
   }
 
  private:
+  static constexpr bool listed = Structure::matrix.size() <= most_listed_entries;
   struct Slots {
-    static constexpr int size = Structure::matrix.size();
+    static constexpr int size = listed ? Structure::matrix.size() : 1;
     short y[size] = {};
     short dy[size] = {};
   };
@@ -290,8 +291,14 @@ class Linearisation {
     return result;
   }
   static constexpr Slots slots = find_slots();
-  static constexpr MANYFOLD_INLINE int slot_y(int k) { return slots.y[k]; }
-  static constexpr MANYFOLD_INLINE int slot_dy(int k) { return slots.dy[k]; }
+  static constexpr MANYFOLD_INLINE int slot_y(int k) {
+    if constexpr (listed) return slots.y[k];
+    return System::entries_y.slot(k / System::n, k % System::n);
+  }
+  static constexpr MANYFOLD_INLINE int slot_dy(int k) {
+    if constexpr (listed) return slots.dy[k];
+    return System::entries_dy.slot(k / System::n, k % System::n);
+  }
 
   static constexpr MANYFOLD_INLINE int row_y(int k) { return System::entries_y.row[k]; }
   static constexpr MANYFOLD_INLINE int column_y(int k) { return System::entries_y.column[k]; }

@@ -45,15 +45,18 @@ struct InitialUnknowns {
   /// Pattern of the Jacobian with respect to the unknowns: columns of F_y' and of F_y.
   constexpr Pattern<n> pattern(bool only_derivatives) const {
     Pattern<n> result;
-    const auto insert_known_columns = [&](int i, const IndexSet<n>& row, const int(&unknown_of)[n]) {
-      for (int j = row.next(0); j >= 0; j = row.next(j + 1)) {
-        if (unknown_of[j] >= 0 && unknown_of[j] < n) result.insert(i, unknown_of[j]);
+    const auto insert_columns = [&](const Pattern<n>& from, const int(&unknown_of)[n]) {
+      IndexSet<n> unknown;
+      for (int j = 0; j < n; ++j) {
+        if (unknown_of[j] >= 0 && unknown_of[j] < n) unknown.insert(j);
+      }
+      for (int i = 0; i < n; ++i) {
+        const IndexSet<n> row = from.row[i].intersection(unknown);
+        for (int j = row.next(0); j >= 0; j = row.next(j + 1)) result.insert(i, unknown_of[j]);
       }
     };
-    for (int i = 0; i < n; ++i) {
-      insert_known_columns(i, System::pattern_dy.row[i], of_derivative);
-      if (!only_derivatives) insert_known_columns(i, System::pattern_y.row[i], of_value);
-    }
+    insert_columns(System::pattern_dy, of_derivative);
+    if (!only_derivatives) insert_columns(System::pattern_y, of_value);
     return result;
   }
 

@@ -1,8 +1,10 @@
-// Many small systems A x = b, each factorised and solved once: our LU by a thread and by a tile of threads against
-// cuBLAS getrfBatched + getrsBatched, all with partial pivoting in double precision. Needs a device; prints a table of
-// systems per second and checks every solution's residual.
+// Many systems A x = b, each factorised and solved once: our LU by a thread and by a tile of threads against cuBLAS
+// getrfBatched + getrsBatched and cuSOLVER getrf + getrs over six streams, as the phased tier calls them, all with
+// partial pivoting in double precision. Needs a device; prints a table of systems per second and checks every solution's
+// residual.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <cusolverDn.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -29,6 +31,12 @@ void check(cudaError_t error, const char* call) {
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   std::fprintf(stderr, "batched_lu: %s: %s\n", call, cublasGetStatusString(status));
+  std::exit(1);
+}
+
+void check(cusolverStatus_t status, const char* call) {
+  if (status == CUSOLVER_STATUS_SUCCESS) return;
+  std::fprintf(stderr, "batched_lu: %s: status %d\n", call, static_cast<int>(status));
   std::exit(1);
 }
 
@@ -218,6 +226,51 @@ void measure_cublas(cublasHandle_t handle, const Systems& systems, int n, int ba
   report("cublas", n, batch, seconds, systems.residual(x.to_host()));
 }
 
+/// A handle of cuSOLVER with a stream of its own, behind the legacy stream, whose events take the time.
+struct SideStream {
+  SideStream() {
+    check(cudaStreamCreate(&stream), "cudaStreamCreate");
+    check(cusolverDnCreate(&handle), "cusolverDnCreate");
+    check(cusolverDnSetStream(handle, stream), "cusolverDnSetStream");
+  }
+  ~SideStream() {
+    cusolverDnDestroy(handle);
+    cudaStreamDestroy(stream);
+  }
+  SideStream(const SideStream&) = delete;
+  SideStream& operator=(const SideStream&) = delete;
+  cudaStream_t stream = nullptr;
+  cusolverDnHandle_t handle = nullptr;
+};
+
+void measure_cusolver(const Systems& systems, int n, int batch, DeviceArray<double>& a, DeviceArray<double>& x) {
+  constexpr int streams = 6;
+  const SideStream side[streams];
+  int elements = 0;
+  check(cusolverDnDgetrf_bufferSize(side[0].handle, n, n, a.get(), n, &elements), "cusolverDnDgetrf_bufferSize");
+  DeviceArray<double> workspaces(static_cast<std::size_t>(elements) * streams);
+  DeviceArray<int> pivots(static_cast<std::size_t>(n) * batch);
+  DeviceArray<int> infos(batch);
+  const double seconds = median_seconds(
+      [&] {
+        a.copy_from(systems.matrices());
+        x.copy_from(systems.right_hand_sides());
+      },
+      [&] {
+        for (int k = 0; k < batch; ++k) {
+          const cusolverDnHandle_t handle = side[k % streams].handle;
+          double* matrix = a.get() + static_cast<std::size_t>(k) * n * n;
+          int* of_matrix = pivots.get() + static_cast<std::size_t>(k) * n;
+          double* workspace = workspaces.get() + static_cast<std::size_t>(k % streams) * elements;
+          check(cusolverDnDgetrf(handle, n, n, matrix, n, workspace, of_matrix, infos.get() + k), "cusolverDnDgetrf");
+          check(cusolverDnDgetrs(handle, CUBLAS_OP_N, n, 1, matrix, n, of_matrix,
+                                 x.get() + static_cast<std::size_t>(k) * n, n, infos.get() + k),
+                "cusolverDnDgetrs");
+        }
+      });
+  report("cusolver", n, batch, seconds, systems.residual(x.to_host()));
+}
+
 template <int n>
 void measure(cublasHandle_t handle) {
   // Up to 2 GiB of matrices.
@@ -228,6 +281,8 @@ void measure(cublasHandle_t handle) {
     DeviceArray<double> x(systems.size());
     if constexpr (n <= 64) measure_ours<n>(systems, batch, a, x);
     measure_cublas(handle, systems, n, batch, a, x);
+    // One by one they take as long however many there are.
+    if (n >= 32 && batch <= 1000) measure_cusolver(systems, n, batch, a, x);
   }
 }
 
@@ -262,5 +317,11 @@ int main(int count, char** arguments) {
   measure<64>(handle);
   measure<96>(handle);
   measure<128>(handle);
+  measure<192>(handle);
+  measure<256>(handle);
+  measure<384>(handle);
+  measure<512>(handle);
+  measure<768>(handle);
+  measure<1000>(handle);
   cublasDestroy(handle);
 }

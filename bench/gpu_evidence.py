@@ -263,15 +263,18 @@ def factorisations(output):
     rows = [line.split("\t") for line in output.splitlines() if re.match(r"\w+\t\d+\t\d+\t", line)]
     data = [{"solver": solver, "n": int(n), "batch": int(batch), "systems_per_second": float(rate), "residual": float(residual)}
             for solver, n, batch, rate, residual in rows]
-    notes = []
+    ratios = {"own": [], "cuSOLVER": []}
     for n in sorted({row["n"] for row in data}):
-        of_n = [row for row in data if row["n"] == n]
-        largest = [row for row in of_n if row["batch"] == max(other["batch"] for other in of_n)]
-        rival = [row["systems_per_second"] for row in largest if row["solver"] == "cublas"]
-        own = [row["systems_per_second"] for row in largest if row["solver"] != "cublas"]
-        if rival and own:
-            notes.append(f"{n}: {max(own) / max(rival):.2g}")
-    return Reading(data, ["times cuBLAS by n: " + ", ".join(notes)] if notes else [], failed=not data)
+        for name, solvers in (("own", ("thread", "tile")), ("cuSOLVER", ("cusolver",))):
+            mine = [row for row in data if row["n"] == n and row["solver"] in solvers]
+            largest = max((row["batch"] for row in mine), default=None)
+            rates = [row["systems_per_second"] for row in mine if row["batch"] == largest]
+            rival = [row["systems_per_second"] for row in data
+                     if row["n"] == n and row["solver"] == "cublas" and row["batch"] == largest]
+            if rates and rival:
+                ratios[name].append(f"{n}: {max(rates) / max(rival):.2g}")
+    notes = [f"{name}, times cuBLAS by n: {', '.join(of_name)}" for name, of_name in ratios.items() if of_name]
+    return Reading(data, notes, failed=not data)
 
 
 def large_run(output):
@@ -326,7 +329,7 @@ def first_stage(stage):
         stage.run(f"benchmark, {problem}", command, 120, benchmark(file))
     # Only a machine with nvcc makes a bundle that has it.
     if (ROOT / "bin/batched_lu").exists():
-        stage.run("benchmark, LU", ["script/bench", "--lu"], 120, factorisations)
+        stage.run("benchmark, LU", ["script/bench", "--lu"], 180, factorisations)
     else:
         stage.record("benchmark, LU", "missing", 0.0, optional=True)
 

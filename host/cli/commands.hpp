@@ -40,6 +40,7 @@ struct RunArguments {
   std::optional<std::string> output;
   std::optional<std::string> backend;
   std::optional<int> threads;
+  std::optional<std::string> linear_solver;
   std::optional<double> verify;  ///< share of the instances
   bool force = false;            ///< replaces a result
   bool json = false;

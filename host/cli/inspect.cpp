@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
+
+#include <fmt/ranges.h>
 
 #include "build_config.hpp"
 #include "host/cli/commands.hpp"
@@ -100,6 +103,20 @@ Json model_json(const ModelDescription& model) {
   return result;
 }
 
+/// The libraries for the full matrices of devices that are there, and why others are not.
+std::string libraries_of(const DeviceBackend& devices) {
+  std::vector<std::string> found;
+  std::vector<std::string> missing;
+  for (const auto& [solver, name] :
+       {std::pair(LinearSolver::cublas, "cuBLAS"), std::pair(LinearSolver::cusolver, "cuSOLVER")}) {
+    const std::string& reason = devices.unavailable(solver);
+    (reason.empty() ? found : missing).push_back(reason.empty() ? name : reason);
+  }
+  if (found.empty()) missing.emplace_back("the phased tier has sparse matrices only");
+  found.insert(found.end(), missing.begin(), missing.end());
+  return fmt::format("{}", fmt::join(found, "; "));
+}
+
 }  // namespace
 
 int list(bool json) {
@@ -193,7 +210,7 @@ int info(bool json) {
   std::string reason;
   const DeviceBackend* devices = device_backend(reason);
   if (devices != nullptr) reason = devices->unavailable();
-  const std::string cublas_missing = devices != nullptr ? devices->cublas_unavailable() : reason;
+  const auto missing = [&](LinearSolver solver) { return devices != nullptr ? devices->unavailable(solver) : reason; };
   const std::string device_compiler = devices != nullptr ? devices->compiler() : reason;
   if (json) {
     Json found = {{"version", build::version},
@@ -204,7 +221,8 @@ int info(bool json) {
                   {"devices", Json::array()},
                   {"devices_missing", reason},
                   {"device_compiler", device_compiler},
-                  {"cublas_missing", cublas_missing},
+                  {"cublas_missing", missing(LinearSolver::cublas)},
+                  {"cusolver_missing", missing(LinearSolver::cusolver)},
                   {"precisions", {"float64", "float32", "mixed"}},
                   {"compiler", compiler},
                   {"kernel_cache", kernel_cache().string()},
@@ -239,8 +257,7 @@ int info(bool json) {
                                   device.name, device.architecture, device.memory_gib, device.multiprocessors);
     }
   }
-  std::string device_lu = cublas_missing.empty() ? "cuBLAS" : cublas_missing;
-  if (devices != nullptr && !cublas_missing.empty()) device_lu += "; the phased tier has sparse matrices only";
+  const std::string device_lu = devices != nullptr ? libraries_of(*devices) : reason;
   std::cout << fmt::format(
       "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\nGPU compiler   {}\nGPU LU   "
       "      {}\ncompiler "

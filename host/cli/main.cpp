@@ -120,6 +120,8 @@ void add_run(CLI::App& app, cli::RunArguments& arguments, std::vector<Command>& 
   run->add_option("--out", arguments.output, "Result file, instead of the sweep file's");
   run->add_option("--backend", arguments.backend, "auto, cpu or cuda");
   run->add_option("--threads", arguments.threads, "Worker threads; 0: one per processor")->check(CLI::Range(0, 65536));
+  run->add_option("--linear-solver", arguments.linear_solver,
+                  "auto, own, cublas or cusolver: who factorises full matrices on a GPU");
   run->add_option("--verify", arguments.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--force", arguments.force, "Replace the result file if there is one");
@@ -150,6 +152,10 @@ void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Comman
   solve->add_option("--atol", arguments.atol, "Absolute tolerance")->capture_default_str();
   solve->add_option("--method", arguments.options.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", arguments.options.backend, "auto, cpu or cuda")->capture_default_str();
+  solve
+      ->add_option("--linear-solver", arguments.options.linear_solver,
+                   "auto | own | cublas | cusolver: who factorises full matrices on a GPU")
+      ->capture_default_str();
   solve->add_option("--precision", arguments.options.precision, "float64 | float32 | mixed")->capture_default_str();
   solve->add_flag("--projection", arguments.options.projection,
                   "Project every step on the model's constraints and invariants");

@@ -46,6 +46,7 @@ class References {
       job.options.error_test = "all";
       job.options.backend = "cpu";
       job.options.tier = "auto";
+      job.options.linear_solver = "auto";
       job.options.first_step = 0.0;
       job.device = nullptr;
       job.plan.reset();

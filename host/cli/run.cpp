@@ -66,11 +66,12 @@ void print_summary(const RunSummary& summary, const PreparedJob& job, const std:
   const auto because = [](const std::string& reason) {
     return reason.empty() ? "" : fmt::format(" (auto: {})", reason);
   };
-  std::cout << fmt::format("backend: {}{}{}\n", placement.backend, because(placement.backend_reason),
-                           placement.device_shape.empty()
-                               ? ""
-                               : fmt::format(", tier {}{}, {}", tier_name(placement.tier),
-                                             because(placement.tier_reason), placement.device_shape));
+  std::cout << fmt::format(
+      "backend: {}{}{}\n", placement.backend, because(placement.backend_reason),
+      placement.device_shape.empty()
+          ? ""
+          : fmt::format(", tier {}{}, linear solver {}, {}", tier_name(placement.tier), because(placement.tier_reason),
+                        placement.linear_solver_name(), placement.device_shape));
   std::cout << fmt::format("result: {}\n", output);
 }
 
@@ -101,6 +102,7 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const PreparedJob
           {"backend_reason", placement.backend_reason},
           {"tier", tier_name(placement.tier)},
           {"tier_reason", placement.tier_reason},
+          {"linear_solver", placement.linear_solver_name()},
           {"device_shape", placement.device_shape},
           {"method", job.method()},
           {"output", output},
@@ -129,6 +131,10 @@ Sweep read_sweep(const RunArguments& arguments) {
   if (arguments.backend) {
     sweep.options.backend = *arguments.backend;
     sweep.solver_positions.erase("backend");
+  }
+  if (arguments.linear_solver) {
+    sweep.options.linear_solver = *arguments.linear_solver;
+    sweep.solver_positions.erase("linear_solver");
   }
   if (arguments.threads) sweep.options.threads = *arguments.threads;
   sweep.verify = arguments.verify.value_or(sweep.verify);
@@ -202,6 +208,7 @@ ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolv
   settings.version = build::version;
   settings.backend = prepared.placement().backend;
   settings.tier = tier_name(prepared.placement().tier);
+  settings.linear_solver = prepared.placement().linear_solver_name();
   return settings;
 }
 

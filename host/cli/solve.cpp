@@ -53,6 +53,9 @@ Job job_of(const SolveArguments& arguments) {
   job.shape.has_end_states = true;
   job.options = arguments.options;
   job.options.atol = {arguments.atol};
+  // One instance is for the fused tier, which has no library.
+  const bool of_library = job.options.linear_solver != "auto" && job.options.linear_solver != "own";
+  if (of_library) job.options.tier = "auto";
   return job;
 }
 

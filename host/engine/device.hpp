@@ -41,6 +41,17 @@ inline const char* tier_name(Tier tier) {
   return tier == Tier::fused ? "fused" : "phased";
 }
 
+/// Who factorises the full matrices of the phased tier, and solves with them.
+enum class LinearSolver {
+  cublas,   ///< batched routines: all matrices at once
+  cusolver  ///< routines for one matrix, on several streams
+};
+
+/// As users name it.
+inline const char* solver_name(LinearSolver solver) {
+  return solver == LinearSolver::cublas ? "cublas" : "cusolver";
+}
+
 /// How a kernel divides the threads of a device; 0 leaves the choice to the kernel.
 struct DeviceShape {
   int tile = 0;   ///< threads per instance: 1, 2, 4, 8, 16 or 32
@@ -80,6 +91,7 @@ struct DeviceDemand {
   InstanceShape shape;
   double memory_mib = 0.0;                                ///< most device memory; 0: half of what is free
   std::optional<DeviceSampling> sampling = std::nullopt;  ///< none: inputs come from the host
+  LinearSolver linear_solver = LinearSolver::cublas;      ///< of full matrices in the phased tier
 };
 
 /// Where a device's batches come from and go to. One feed serves one worker; calls come from one thread.
@@ -114,8 +126,8 @@ class DeviceBackend {
   virtual const std::vector<DeviceDescription>& devices() const = 0;
   /// Why there are no devices, in the driver's words; empty if there are.
   virtual const std::string& unavailable() const = 0;
-  /// Why there is no cuBLAS, which the phased tier needs for matrices that are not sparse; empty if there is.
-  virtual const std::string& cublas_unavailable() const = 0;
+  /// Why `solver` is not there, of which the phased tier needs one for full matrices; empty if it is.
+  virtual const std::string& unavailable(LinearSolver solver) const = 0;
   /// Version of the run-time compiler, or why there is none.
   virtual std::string compiler() const = 0;
   virtual std::vector<std::string> architectures() const = 0;  ///< that the compiler knows

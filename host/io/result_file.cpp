@@ -244,6 +244,7 @@ class ResultFile::Writer {
     target_.put_text(NC_GLOBAL, "version", target_.settings().version);
     target_.put_text(NC_GLOBAL, "backend", target_.settings().backend);
     target_.put_text(NC_GLOBAL, "tier", target_.settings().tier);
+    target_.put_text(NC_GLOBAL, "linear_solver", target_.settings().linear_solver);
     target_.put_text(NC_GLOBAL, "precision", options.precision);
     target_.put_text(NC_GLOBAL, "error_test", options.error_test);
     target_.put_text(NC_GLOBAL, "inline", options.inline_integration);

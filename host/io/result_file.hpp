@@ -61,6 +61,7 @@ struct ResultFileSettings {
   std::string version;
   std::string backend;  ///< the one that was chosen, not "auto"
   std::string tier;
+  std::string linear_solver;
   std::string history;  ///< for instance the command line
   std::optional<VerificationPlan> verification;
 };

@@ -99,6 +99,7 @@ void PreparedJob::load_on_device(KernelRequest request) {
   demand.instances = job_.instances;
   demand.shape = job_.instance_shape();
   demand.memory_mib = job_.options.device_memory;
+  demand.linear_solver = placement_.linear_solver.value_or(demand.linear_solver);
   if (job_.plan) demand.sampling = DeviceSampling{sampling_source(job_.announce), *job_.plan};
   const DeviceShape shape{job_.options.device_tile, job_.options.device_block, placement_.tier};
   program_ = placement_.devices->load(device_source(request, shape, job_.announce), demand);

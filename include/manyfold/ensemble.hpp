@@ -213,6 +213,10 @@ class Ensemble {
           "Ensemble: tier is '" + options.tier +
           "', but ensembles of a program run on the processor: needs 'auto' or 'fused', or a manyfold::Job");
     }
+    if (options.linear_solver != "auto" && options.linear_solver != "own") {
+      throw UsageError("Ensemble: linear_solver is '" + options.linear_solver +
+                       "', but ensembles of a program run on the processor: needs 'auto' or 'own', or a manyfold::Job");
+    }
     spec.for_each_choice([&](const char* name, auto compiled) {
       const ChoiceSetting& setting = choice_setting(name);
       const std::string& choice = options.*setting.field;

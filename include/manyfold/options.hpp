@@ -24,6 +24,7 @@ struct SolverOptions {
   std::string backend = "auto";        ///< auto | cpu | cuda
   std::string precision = "float64";   ///< float64 | float32 | mixed
   std::string tier = "auto";           ///< auto | fused | phased: how a GPU integrates
+  std::string linear_solver = "auto";  ///< auto | own | cublas | cusolver: who factorises Newton's matrices on a GPU
   bool projection = false;             ///< after every step, project y on the model's constraints and invariants
   std::string jacobian = "automatic";  ///< automatic | dual_numbers | finite_differences
   /// automatic | every_step | contraction | cameron | dassl: when Jacobian and factors are renewed
@@ -60,6 +61,7 @@ struct ChoiceSetting {
 inline const std::vector<ChoiceSetting> choice_settings = {
     {"backend", &SolverOptions::backend, {"auto", "cpu", "cuda"}},
     {"tier", &SolverOptions::tier, {"auto", "fused", "phased"}},
+    {"linear_solver", &SolverOptions::linear_solver, {"auto", "own", "cublas", "cusolver"}},
     {"precision", &SolverOptions::precision, {"float64", "mixed", "float32"}, "Precision"},
     {"jacobian", &SolverOptions::jacobian, {"automatic", "dual_numbers", "finite_differences"}, "JacobianSource"},
     {"jacobian_reuse",

@@ -67,6 +67,7 @@ echo "\\"instances_per_second\\": $rate}"
 BATCHED_LU = r"""#!/usr/bin/env bash
 printf '# Device\n# solver\tn\tbatch\tsystems_per_second\tresidual\n'
 printf 'tile\t4\t100\t1e3\t1e-15\ncublas\t4\t100\t4e3\t1e-15\ntile\t4\t1000\t9e4\t1e-15\ncublas\t4\t1000\t3e4\t1e-15\n'
+printf 'cublas\t256\t100\t2e3\t1e-15\ncusolver\t256\t100\t3e3\t1e-15\ncublas\t256\t1000\t5e3\t1e-15\n'
 """
 
 SANITIZER = """#!/usr/bin/env bash
@@ -149,7 +150,8 @@ class Evidence(unittest.TestCase):
             if number == 1:
                 self.assertIn("Device (9.0)", self.notes["manyfold info"])
                 self.assertIn("30.0 x processor, 25.0 % of peak", self.notes["benchmark, van_der_pol"])
-                self.assertIn("4: 3", self.notes["benchmark, LU"])
+                self.assertIn("own, times cuBLAS by n: 4: 3", self.notes["benchmark, LU"])
+                self.assertIn("cuSOLVER, times cuBLAS by n: 256: 1.5", self.notes["benchmark, LU"])
                 self.assertIn("==== smoke test: bin/gpu_device_test", self.log)
             if number == 2:
                 self.assertIn("1 passed, 0 failed, 0 skipped", self.notes["tests"])

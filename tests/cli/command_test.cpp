@@ -177,7 +177,7 @@ TEST_F(Command, RunWritesAResultFileAndASummary) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto summary = json::parse(outcome.out);
   for (const char* key : {"model", "instances", "by_status", "wall_seconds", "instances_per_second", "lane_utilisation",
-                          "backend", "tier", "method", "output", "steps_total"}) {
+                          "backend", "tier", "linear_solver", "method", "output", "steps_total"}) {
     EXPECT_TRUE(summary.contains(key)) << key;
   }
   EXPECT_EQ(summary["by_status"]["success"], 20);

@@ -128,7 +128,7 @@ TEST_F(CudaBackend, APhasedTierThatCannotBeIsMisuse) {
     EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
   };
   const std::string phased = "backend = \"cuda\"\ntier = \"phased\"\n";
-  expect_misuse(phased, "tier 'phased': no cuBLAS: /nowhere", "MANYFOLD_CUBLAS=/nowhere");
+  expect_misuse(phased, "tier 'phased': no cuBLAS: /nowhere", "MANYFOLD_CUBLAS=/nowhere MANYFOLD_CUSOLVER=/nowhere");
   expect_misuse(phased + "method = \"bdf\"", "does not have method 'bdf': one of radau5, radau1, radau3");
   expect_misuse("backend = \"cpu\"\ntier = \"phased\"", "needs backend 'cuda', but this run is on the processor");
   expect_misuse("tier = \"phasde\"", "unknown tier \"phasde\"; did you mean \"phased\"?");
@@ -189,17 +189,19 @@ TEST_F(CudaBackend, InstancesOfThePhasedTierFailAsOnTheProcessor) {
     return "run fragile.toml --force --json";
   };
   const char* module = "MANYFOLD_EMULATED_PROBLEM=fragile";
-  const std::string phased = "backend = \"cuda\"\ntier = \"phased\"\n";
   ASSERT_EQ(call(sweep("backend = \"cpu\"\n", true)).code, 3);
   const std::vector<double> expected = values("out.nc", "status");
   EXPECT_EQ(std::set<double>(expected.begin(), expected.end()).size(), 7U) << "every failure is another one";
-  const Outcome outcome = call(sweep(phased, true), module);
-  ASSERT_EQ(outcome.code, 3) << outcome.err;
-  EXPECT_EQ(values("out.nc", "status"), expected);
-  const std::vector<double> beside_failures = values("out.nc", "y");
-  ASSERT_EQ(call(sweep(phased, false), module).code, 0);
-  const std::vector<double> alone = values("out.nc", "y");
-  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(beside_failures[7 * i], alone[i]);
+  for (const char* solver : {"cublas", "cusolver"}) {
+    const std::string phased = fmt::format("backend = \"cuda\"\ntier = \"phased\"\nlinear_solver = \"{}\"\n", solver);
+    const Outcome outcome = call(sweep(phased, true), module);
+    ASSERT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_EQ(values("out.nc", "status"), expected) << solver;
+    const std::vector<double> beside_failures = values("out.nc", "y");
+    ASSERT_EQ(call(sweep(phased, false), module).code, 0);
+    const std::vector<double> alone = values("out.nc", "y");
+    for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(beside_failures[7 * i], alone[i]) << solver;
+  }
 }
 
 TEST_F(CudaBackend, WhereStreamsCannotBeCapturedPhasesAreLaunchedOneByOne) {

@@ -243,6 +243,25 @@ TEST_F(Compilation, MatricesStayOutOfTheThreadsOfThePhasedTier) {
   }
 }
 
+TEST_F(Compilation, AThousandVariablesFitTheThreadsOfThePhasedTier) {
+  // 144 bytes per variable are 36 GiB on an H100, for all threads that it can have; 80 GiB is what it has.
+  const std::string model = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/exchange_1001.hpp";
+  const DeviceCode& code = compile(model, "esdirk54", "sm_90", 1, "float64", false, Tier::phased);
+  EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
+  for (const char* kernel :
+       {"initialize", "start", "jacobian", "assemble", "finish", "correct", "estimate", "attempt"}) {
+    EXPECT_LE(usage_of(code.log, std::string("manyfold_phased_") + kernel).stack, 144 * 1001) << kernel;
+  }
+}
+
+TEST_F(Compilation, TheToolkitsLibrariesHaveAllRoutines) {
+  for (const LinearSolver solver : {LinearSolver::cublas, LinearSolver::cusolver}) {
+    const std::string& reason = backend_->unavailable(solver);
+    if (reason.starts_with("no cu")) GTEST_SKIP() << reason;
+    EXPECT_EQ(reason, "");
+  }
+}
+
 TEST_F(Compilation, AnArchitectureOfTheFutureGetsPortableCode) {
   const DeviceCode& code = compile("van_der_pol", "radau5", "sm_999");
   EXPECT_NE(code.binary.find(".target sm_"), std::string::npos) << "not PTX";

@@ -5,16 +5,10 @@
 #include <cublas_v2.h>
 #include <cuda.h>
 
-#include <cmath>
-#include <complex>
 #include <cstdlib>
-#include <functional>
 #include <string_view>
-#include <utility>
 
-/// Of the emulated driver: adds a task to a stream.
-void add_task(CUstream stream, std::function<void()> task);
-void initialise(CUdeviceptr to, std::size_t bytes);
+#include "tests/cuda/emulated_lapack.hpp"
 
 struct cublasContext {
   CUstream stream = nullptr;
@@ -22,55 +16,16 @@ struct cublasContext {
 
 namespace {
 
-/// LAPACK's measure of a pivot.
-template <class Number>
-auto size_of(const Number& x) {
-  return std::abs(std::real(x)) + std::abs(std::imag(x));
-}
-
-/// xGETRF of a square matrix by columns; pivots count from one.
-template <class Number>
-int factorize(int n, Number* a, int stride, int* pivots) {
-  int info = 0;
-  for (int k = 0; k < n; ++k) {
-    int pivot = k;
-    for (int i = k + 1; i < n; ++i) {
-      if (size_of(a[k * stride + i]) > size_of(a[k * stride + pivot])) pivot = i;
-    }
-    pivots[k] = pivot + 1;
-    if (a[k * stride + pivot] == Number(0)) {
-      if (info == 0) info = k + 1;
-      continue;
-    }
-    for (int j = 0; j < n; ++j) std::swap(a[j * stride + k], a[j * stride + pivot]);
-    for (int i = k + 1; i < n; ++i) a[k * stride + i] /= a[k * stride + k];
-    for (int j = k + 1; j < n; ++j) {
-      for (int i = k + 1; i < n; ++i) a[j * stride + i] -= a[k * stride + i] * a[j * stride + k];
-    }
-  }
-  return info;
-}
-
 template <class Number>
 cublasStatus_t factorize_all(cublasHandle_t handle, int n, Number* const* matrices, int stride, int* pivots, int* info,
                              int count) {
   const char* wish = std::getenv("MANYFOLD_EMULATED_FAILURE");
   if (wish != nullptr && std::string_view(wish) == "blas") return CUBLAS_STATUS_EXECUTION_FAILED;
   add_task(handle->stream, [=] {
-    for (int k = 0; k < count; ++k) info[k] = factorize(n, matrices[k], stride, pivots + k * n);
+    for (int k = 0; k < count; ++k) info[k] = lapack::factorize(n, matrices[k], stride, pivots + k * n);
     initialise(reinterpret_cast<CUdeviceptr>(pivots), static_cast<std::size_t>(n * count) * sizeof(int));
   });
   return CUBLAS_STATUS_SUCCESS;
-}
-
-/// xTRSM from the left, not transposed, with one right-hand side.
-template <class Number>
-void solve(bool lower, bool unit, int n, const Number* a, int stride, Number* b) {
-  for (int step = 0; step < n; ++step) {
-    const int k = lower ? step : n - 1 - step;
-    if (!unit) b[k] /= a[k * stride + k];
-    for (int i = lower ? k + 1 : 0; i < (lower ? n : k); ++i) b[i] -= a[k * stride + i] * b[k];
-  }
 }
 
 template <class Number>
@@ -81,7 +36,7 @@ cublasStatus_t solve_all(cublasHandle_t handle, cublasSideMode_t side, cublasFil
   const bool lower = triangle == CUBLAS_FILL_MODE_LOWER;
   const bool unit = diagonal == CUBLAS_DIAG_UNIT;
   add_task(handle->stream, [=] {
-    for (int k = 0; k < count; ++k) solve(lower, unit, n, matrices[k], stride, right[k]);
+    for (int k = 0; k < count; ++k) lapack::solve(lower, unit, n, matrices[k], stride, right[k]);
   });
   return CUBLAS_STATUS_SUCCESS;
 }

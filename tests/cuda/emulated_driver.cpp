@@ -38,6 +38,8 @@
 #include "problems/robertson/robertson.hpp"
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/cuda/exchange.hpp"
+#include "tests/cuda/exchange_1001.hpp"
+#include "tests/cuda/exchange_48.hpp"
 #include "tests/cuda/ptx/machine.hpp"
 #include "tests/cuda/seesaw.hpp"
 #include "tests/engine/fragile.hpp"
@@ -58,6 +60,14 @@ struct CUgraph_st {
   std::vector<std::function<void()>> tasks;
 };
 struct CUgraphExec_st : CUgraph_st {};
+
+// A place in the work of a stream: how often it has been recorded, and how often been reached.
+struct CUevent_st {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int recorded = 0;
+  int reached = 0;
+};
 
 // A stream: tasks in order on a thread of its own.
 struct CUstream_st {
@@ -248,8 +258,27 @@ std::function<void()> phase_task(std::string_view name, int threads, void** argu
   };
 }
 
+/// What both tiers have.
 template <class Code>
-std::function<void()> kernel_task(std::string_view name, int threads, void** arguments) {
+std::function<void()> common_task(std::string_view name, int, void** arguments) {
+  using Method = typename Code::Method;
+  if (name == "manyfold_prepare") {
+    const auto options = *static_cast<manyfold::KernelOptions*>(arguments[0]);
+    auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
+    return [=] { *settings = manyfold::integrator_options<Method>(options); };
+  }
+  const auto plan = *static_cast<manyfold::InputPlan*>(arguments[0]);
+  const auto inputs = *static_cast<manyfold::DeviceInputs*>(arguments[1]);
+  const auto first = *static_cast<std::int64_t*>(arguments[2]);
+  const int count = *static_cast<int*>(arguments[3]);
+  return [=] {
+    for (int i = 0; i < count; ++i) manyfold::sample_instance(plan, inputs, first, i);
+  };
+}
+
+/// The fused tier.
+template <class Code>
+std::function<void()> fused_task(std::string_view name, int threads, void** arguments) {
   using Method = typename Code::Method;
   using TeamMethod = typename Code::TeamMethod;
   if (name == "manyfold_layout") {
@@ -257,20 +286,6 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
     return [=] {
       *layout = teams() ? manyfold::device_layout<TeamMethod>(block_size, false)
                         : manyfold::device_layout<Method>(block_size, false);
-    };
-  }
-  if (name == "manyfold_prepare") {
-    const auto options = *static_cast<manyfold::KernelOptions*>(arguments[0]);
-    auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
-    return [=] { *settings = manyfold::integrator_options<Method>(options); };
-  }
-  if (name == "manyfold_sample") {
-    const auto plan = *static_cast<manyfold::InputPlan*>(arguments[0]);
-    const auto inputs = *static_cast<manyfold::DeviceInputs*>(arguments[1]);
-    const auto first = *static_cast<std::int64_t*>(arguments[2]);
-    const int count = *static_cast<int*>(arguments[3]);
-    return [=] {
-      for (int i = 0; i < count; ++i) manyfold::sample_instance(plan, inputs, first, i);
     };
   }
   const auto batch = *static_cast<manyfold::DeviceBatch*>(arguments[0]);
@@ -304,13 +319,19 @@ std::function<void()> kernel_task(std::string_view name, int threads, void** arg
   };
 }
 
-template <class Code>
+/// `fused`: with that tier, whose kernels take long to compile for many variables.
+template <class Code, bool fused = true>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
-    CUmod_st result{problem, sizeof(typename Code::TeamMethod::Workspace), {}, std::nullopt, {}};
-    for (const char* name :
-         {"manyfold_layout", "manyfold_prepare", "manyfold_sample", "manyfold_initialize", "manyfold_integrate"}) {
-      result.functions.push_back({nullptr, name, &kernel_task<Code>});
+    CUmod_st result{problem, 0, {}, std::nullopt, {}};
+    for (const char* name : {"manyfold_prepare", "manyfold_sample"}) {
+      result.functions.push_back({nullptr, name, &common_task<Code>});
+    }
+    if constexpr (fused) {
+      result.team_workspace = sizeof(typename Code::TeamMethod::Workspace);
+      for (const char* name : {"manyfold_layout", "manyfold_initialize", "manyfold_integrate"}) {
+        result.functions.push_back({nullptr, name, &fused_task<Code>});
+      }
     }
     for (const char* name :
          {"manyfold_phased_layout", "manyfold_phased_initialize", "manyfold_phased_start", "manyfold_phased_jacobian",
@@ -333,7 +354,7 @@ bool fails(std::string_view what) {
 
 }  // namespace
 
-// For the emulated cuBLAS too.
+// For the emulated cuBLAS and cuSOLVER too.
 
 void add_task(CUstream stream, std::function<void()> task) {
   stream->add(std::move(task));
@@ -424,7 +445,8 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
         module_of<Build<Seesaw>>("seesaw"), module_of<Build<Seesaw, Radau5, MixedSystem>>("seesaw-mixed"),
         module_of<Build<Diffusion<40>, Esdirk54>>("diffusion-esdirk54"),
         module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
-        module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"),
+        module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"), module_of<Build<Exchange48>, false>("exchange_48"),
+        module_of<Build<Exchange1001, Esdirk54>, false>("exchange_1001-esdirk54"),
         module_of<Build<Robertson, Radau5, MixedSystem>>("robertson-mixed"),
         module_of<Build<Robertson, Radau5, AsItIs, manyfold::Single>>("robertson-float32")}) {
     if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;
@@ -493,6 +515,32 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 }
 CUresult cuStreamDestroy(CUstream stream) {
   delete stream;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  const std::lock_guard lock(event->mutex);
+  ++event->recorded;
+  stream->add([event] {
+    const std::lock_guard in_task(event->mutex);
+    ++event->reached;
+    event->changed.notify_all();
+  });
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  const std::lock_guard lock(event->mutex);
+  stream->add([event, awaited = event->recorded] {
+    std::unique_lock in_task(event->mutex);
+    event->changed.wait(in_task, [&] { return event->reached >= awaited; });
+  });
   return CUDA_SUCCESS;
 }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {

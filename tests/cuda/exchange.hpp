@@ -1,23 +1,5 @@
 #pragma once
-// Bodies that exchange heat, each with all others and each with a source of its own: full matrices, for the phased
-// tier, and a solution in closed form. With s_i = (i - 17)/17, which add up to zero, the mean temperature stays zero
-// and T_i(t) = q s_i (1 - exp(-k t))/k.
-#include <manyfold/model.hpp>
+#include "exchange_of.hpp"
 
-struct Exchange {
-  static constexpr int bodies = 35;
-  static constexpr const char* name = "exchange";
-  static constexpr double t_span[] = {0.0, 2.0};
-  static constexpr manyfold::Variable variables[] = {{.name = "T", .count = bodies},
-                                                     {.name = "mean", .algebraic = true}};
-  static constexpr manyfold::Parameter parameters[] = {{.name = "k", .value = 3.0}, {.name = "q", .value = 1.0}};
-
-  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
-    auto sum = y[0];
-    for (int i = 1; i < bodies; ++i) sum = sum + y[i];
-    const auto mean = sum * (1.0 / bodies);
-    for (int i = 0; i < bodies; ++i) f[i] = p[0] * (mean - y[i]) + p[1] * ((i - 17.0) / 17.0);
-    f[bodies] = y[bodies] - mean;
-  }
-};
+struct Exchange : ExchangeOf<35> {};
 MANYFOLD_MODEL(Exchange);

@@ -43,6 +43,7 @@ struct Case {
   Tier tier = Tier::fused;
   std::string precision = "float64";
   int tile = 0;
+  LinearSolver solver = LinearSolver::cublas;
 
   KernelRequest request() const { return {model, {.method = method, .precision = precision}}; }
   DeviceSource source() const { return device_source(request(), {tile, 0, tier}); }
@@ -55,6 +56,7 @@ std::string name_of(const Case& tested) {
   if (tested.tier == Tier::phased) name += "_phased";
   if (tested.precision != "float64") name += "_" + tested.precision;
   if (tested.tile != 0) name += "_tile" + std::to_string(tested.tile);
+  if (tested.solver == LinearSolver::cusolver) name += "_cusolver";
   return name;
 }
 
@@ -96,6 +98,10 @@ std::vector<Case> all_cases() {
       for (const char* precision : {"mixed", "float32"}) cases.push_back({model, "radau5", tier, precision});
     }
   }
+  for (const char* precision : {"float64", "mixed"}) {
+    cases.push_back({"robertson", "radau5", Tier::phased, precision, 0, LinearSolver::cusolver});
+  }
+  cases.push_back({"transistor_amplifier", "radau5", Tier::phased, "float64", 0, LinearSolver::cusolver});
   for (const char* model : {"das1", "rectifier"}) cases.push_back({model, "radau5", Tier::fused, "mixed"});
   cases.push_back({"diffusion", "radau5", Tier::phased, "mixed"});
   cases.push_back({"slider_crank", "radau5"});
@@ -118,10 +124,10 @@ class Device : public testing::TestWithParam<Case> {
       if (GetParam().model == "medical_akzo_nobel") GTEST_SKIP() << "400 variables take minutes";
     } else if (emulated()) {
       choose_module(phased);
-    } else if (phased && !devices_->cublas_unavailable().empty()) {
+    } else if (phased && !devices_->unavailable(GetParam().solver).empty()) {
       const LoadedKernel& loaded = test::kernel_of(GetParam().model, GetParam().method);
       const bool sparse = is_sparse(static_cast<int>(loaded.model.variables.size()), loaded.kernel->factor_work);
-      if (!sparse) GTEST_SKIP() << devices_->cublas_unavailable();
+      if (!sparse) GTEST_SKIP() << devices_->unavailable(GetParam().solver);
     }
   }
 
@@ -142,7 +148,9 @@ class Device : public testing::TestWithParam<Case> {
   int instances(int on_device, int on_emulated, int on_machine) const {
     const std::size_t n = ensemble(1e-6).variable_count();
     if (executes_ptx()) return n > 12 ? 4 : on_machine;
-    return n > 100 ? on_device / 20 : emulated() ? on_emulated : on_device;
+    // cuSOLVER takes their matrices one by one.
+    const bool slow = n > 100 || GetParam().solver == LinearSolver::cusolver;
+    return slow ? on_device / 20 : emulated() ? on_emulated : on_device;
   }
 
   /// An ensemble of the problem on the processor; `on_device` moves it.
@@ -161,6 +169,7 @@ class Device : public testing::TestWithParam<Case> {
     ensemble.devices = devices_;
     ensemble.device_request = GetParam().request();
     ensemble.device_shape = {GetParam().tile, 0, GetParam().tier};
+    ensemble.linear_solver = GetParam().solver;
     return ensemble;
   }
   static void perturb(test::Ensemble& ensemble, int count) {
@@ -244,7 +253,7 @@ TEST_P(Device, AnInstanceDoesNotDependOnItsEnsemble) {
                 reversed.parameters.begin() + static_cast<std::ptrdiff_t>((count - 1 - k) * np));
   }
   reversed.device_memory = whole.loaded->model.events.empty() ? 0.5 : 2.0;
-  // Of which cuBLAS, and instances in flight, take their share.
+  // Of which the library, and instances in flight, take their share.
   if (GetParam().tier == Tier::phased) reversed.device_memory += 12.0;
   const test::Results b = reversed.solve();
   for (std::size_t k = 0; k < count; ++k) {

@@ -123,6 +123,7 @@ class ResultFileTest : public ::testing::Test {
     result.version = "1.2.3";
     result.backend = "cpu";
     result.tier = "fused";
+    result.linear_solver = "own";
     result.history = "manyfold run tank.toml";
     return result;
   }
@@ -218,6 +219,7 @@ TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {
   EXPECT_EQ(reader.text("version"), "1.2.3");
   EXPECT_EQ(reader.text("backend"), "cpu");
   EXPECT_EQ(reader.text("tier"), "fused");
+  EXPECT_EQ(reader.text("linear_solver"), "own");
   EXPECT_EQ(reader.text("precision"), "float64");
   EXPECT_EQ(reader.text("projection"), "false");
   EXPECT_EQ(reader.text("Conventions"), "CF-1.8");

@@ -15,10 +15,13 @@ namespace {
 /// A device with or without what the phased tier needs for full matrices.
 class Devices : public DeviceBackend {
  public:
-  explicit Devices(std::string missing = "") : missing_(std::move(missing)) {}
+  explicit Devices(std::string cublas_missing = "", std::string cusolver_missing = "")
+      : cublas_missing_(std::move(cublas_missing)), cusolver_missing_(std::move(cusolver_missing)) {}
   const std::vector<DeviceDescription>& devices() const override { return devices_; }
   const std::string& unavailable() const override { return none_; }
-  const std::string& cublas_unavailable() const override { return missing_; }
+  const std::string& unavailable(LinearSolver solver) const override {
+    return solver == LinearSolver::cublas ? cublas_missing_ : cusolver_missing_;
+  }
   std::string compiler() const override { return ""; }
   std::vector<std::string> architectures() const override { return {}; }
   DeviceCode compile(const DeviceSource&, const std::string&) const override { return {}; }
@@ -27,7 +30,8 @@ class Devices : public DeviceBackend {
  private:
   std::vector<DeviceDescription> devices_;
   std::string none_;
-  std::string missing_;
+  std::string cublas_missing_;
+  std::string cusolver_missing_;
 };
 
 /// A kernel for `n` variables whose factorisation takes `work` operations.
@@ -41,12 +45,14 @@ struct Problem {
   LoadedKernel loaded;
 };
 
-const Devices with_cublas;
-const Devices without_cublas("no cuBLAS: it is not there");
+const Devices with_libraries;
+const Devices without_libraries("no cuBLAS: it is not there", "no cuSOLVER: it is not there");
+const Devices with_cusolver_alone("no cuBLAS: it is not there");
 
 Placement choose(const Problem& problem, const std::string& tier = "auto", const std::string& method = "radau5",
-                 const DeviceBackend* devices = &with_cublas) {
+                 const DeviceBackend* devices = &with_libraries, const std::string& solver = "auto") {
   SolverOptions options;
+  options.linear_solver = solver;
   options.tier = tier;
   options.method = method;
   Placement placement;
@@ -76,17 +82,17 @@ TEST(Tier, IsFusedForFewVariablesAndForSparseMatrices) {
 TEST(Tier, IsFusedWhereThePhasedTierCannotBe) {
   const Problem large(40, full(40));
   EXPECT_EQ(choose(large, "auto", "rodas4").tier_reason, "the phased tier does not have method 'rodas4'");
-  EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier_reason, "no cuBLAS: it is not there");
-  EXPECT_EQ(choose(large, "auto", "radau5", &without_cublas).tier, Tier::fused);
+  EXPECT_EQ(choose(large, "auto", "radau5", &without_libraries).tier_reason, "no cuBLAS: it is not there");
+  EXPECT_EQ(choose(large, "auto", "radau5", &without_libraries).tier, Tier::fused);
   EXPECT_EQ(choose(large, "auto", "radau5", nullptr).tier, Tier::fused) << "on the processor";
 }
 
-TEST(Tier, NeedsCublasForFullMatricesAlone) {
-  EXPECT_EQ(choose(Problem(200, 1500), "phased", "radau5", &without_cublas).tier, Tier::phased);
-  EXPECT_THROW(choose(Problem(200, full(200)), "phased", "radau5", &without_cublas), UsageError);
+TEST(Tier, NeedsALibraryForFullMatricesAlone) {
+  EXPECT_EQ(choose(Problem(200, 1500), "phased", "radau5", &without_libraries).tier, Tier::phased);
+  EXPECT_THROW(choose(Problem(200, full(200)), "phased", "radau5", &without_libraries), UsageError);
   // However few their nonzeros, small matrices are taken for full ones.
-  EXPECT_THROW(choose(Problem(32, 100), "phased", "radau5", &without_cublas), UsageError);
-  EXPECT_EQ(choose(Problem(33, 100), "phased", "radau5", &without_cublas).tier, Tier::phased);
+  EXPECT_THROW(choose(Problem(32, 100), "phased", "radau5", &without_libraries), UsageError);
+  EXPECT_EQ(choose(Problem(33, 100), "phased", "radau5", &without_libraries).tier, Tier::phased);
 }
 
 TEST(Tier, CanBeForced) {
@@ -100,6 +106,41 @@ TEST(Tier, CanBeForced) {
         "sdirk2", "sdirk3", "sdirk4", "trbdf2", "kvaerno43", "kvaerno54", "esdirk43", "esdirk54"}) {
     EXPECT_EQ(choose(Problem(3, 12), "phased", method).tier, Tier::phased);
   }
+}
+
+TEST(LinearSolver, IsChosenByTheSizeOfFullMatrices) {
+  EXPECT_EQ(choose(Problem(40, full(40))).linear_solver, LinearSolver::cublas);
+  EXPECT_EQ(choose(Problem(255, full(255))).linear_solver, LinearSolver::cublas);
+  EXPECT_EQ(choose(Problem(256, full(256))).linear_solver, LinearSolver::cusolver);
+  EXPECT_EQ(choose(Problem(40, full(40)), "auto", "radau5", &with_cusolver_alone).linear_solver,
+            LinearSolver::cusolver);
+  EXPECT_EQ(choose(Problem(200, 1500), "phased").linear_solver, std::nullopt) << "sparse matrices";
+  EXPECT_EQ(choose(Problem(3, 12)).linear_solver, std::nullopt) << "the fused tier";
+}
+
+TEST(LinearSolver, OfALibraryTakesThePhasedTier) {
+  const Placement chosen = choose(Problem(3, 12), "auto", "radau5", &with_libraries, "cusolver");
+  EXPECT_EQ(chosen.tier, Tier::phased);
+  EXPECT_EQ(chosen.linear_solver, LinearSolver::cusolver);
+  EXPECT_EQ(choose(Problem(1000, full(1000)), "auto", "radau5", &with_libraries, "cublas").linear_solver,
+            LinearSolver::cublas);
+  EXPECT_THROW(choose(Problem(40, full(40)), "fused", "radau5", &with_libraries, "cublas"), UsageError);
+  EXPECT_THROW(choose(Problem(200, 1500), "auto", "radau5", &with_libraries, "cublas"), UsageError);
+  EXPECT_THROW(choose(Problem(40, full(40)), "auto", "rodas4", &with_libraries, "cublas"), UsageError);
+  EXPECT_THROW(choose(Problem(40, full(40)), "auto", "radau5", &without_libraries, "cusolver"), UsageError);
+  EXPECT_THROW(choose(Problem(40, full(40)), "auto", "radau5", nullptr, "cusolver"), UsageError);
+  EXPECT_THROW(choose(Problem(40, full(40)), "auto", "radau5", &with_libraries, "lapack"), UsageError);
+}
+
+TEST(LinearSolver, OfItsOwnTakesTheFusedTier) {
+  const Placement chosen = choose(Problem(40, full(40)), "auto", "radau5", &with_libraries, "own");
+  EXPECT_EQ(chosen.tier, Tier::fused);
+  EXPECT_EQ(chosen.tier_reason,
+            "linear_solver 'own' factorises full matrices, here of 40 variables, in the fused tier alone");
+  EXPECT_EQ(choose(Problem(200, 1500), "phased", "radau5", &with_libraries, "own").tier, Tier::phased);
+  EXPECT_EQ(choose(Problem(40, full(40)), "fused", "radau5", &with_libraries, "own").tier, Tier::fused);
+  EXPECT_NO_THROW(choose(Problem(40, full(40)), "auto", "radau5", nullptr, "own")) << "on the processor";
+  EXPECT_THROW(choose(Problem(40, full(40)), "phased", "radau5", &with_libraries, "own"), UsageError);
 }
 
 }  // namespace

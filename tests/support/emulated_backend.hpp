@@ -20,6 +20,7 @@ class EmulatedBackend : public CommandTest {
     const auto path = [](const char* name) { return "'" + std::string(std::getenv(name)) + "' "; };
     return CommandTest::start(arguments, "MANYFOLD_CUDA_DRIVER=" + path("MANYFOLD_EMULATED_DRIVER") +
                                              "MANYFOLD_CUBLAS=" + path("MANYFOLD_EMULATED_BLAS") +
+                                             "MANYFOLD_CUSOLVER=" + path("MANYFOLD_EMULATED_SOLVER") +
                                              "MANYFOLD_NVRTC=" + path("MANYFOLD_EMULATED_COMPILER") + environment);
   }
   Outcome call(const std::string& arguments, const std::string& environment = "") const {

@@ -75,6 +75,7 @@ struct Ensemble {
   KernelRequest device_request;
   DeviceShape device_shape;
   double device_memory = 0.0;
+  LinearSolver linear_solver = LinearSolver::cublas;
 
   std::size_t parameter_count() const { return loaded->model.parameters.size(); }
   std::size_t variable_count() const { return loaded->model.variables.size(); }
@@ -124,7 +125,7 @@ struct Ensemble {
     EnsembleRun run = request();
     std::unique_ptr<DeviceProgram> program;
     if (devices != nullptr) {
-      const DeviceDemand demand{run.instances, run.instance_shape(), device_memory};
+      const DeviceDemand demand{run.instances, run.instance_shape(), device_memory, std::nullopt, linear_solver};
       program = devices->load(device_source(device_request, device_shape), demand);
       run.device = program.get();
     }

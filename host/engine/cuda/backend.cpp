@@ -7,6 +7,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/engine/cuda/driver.hpp"
+#include "host/engine/cuda/full_matrices.hpp"
 #include "host/engine/cuda/program.hpp"
 
 namespace manyfold::cuda {
@@ -24,7 +25,7 @@ class Backend : public DeviceBackend {
   const std::vector<DeviceDescription>& devices() const override { return descriptions_; }
   const std::string& unavailable() const override { return unavailable_; }
 
-  const std::string& cublas_unavailable() const override { return blas().failure; }
+  const std::string& unavailable(LinearSolver solver) const override { return cuda::unavailable(solver); }
 
   std::string compiler() const override {
     const Compiler& nvrtc = cuda::compiler();

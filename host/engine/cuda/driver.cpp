@@ -46,12 +46,13 @@ void* open_one_of(const std::vector<std::string>& names, std::string& failure) {
   return nullptr;
 }
 
-/// Where a library of the toolkit may be: first with the newest version that the driver takes.
-std::vector<std::string> places_of(const std::string& library) {
+/// Where a library of the toolkit may be: first with the newest version that the driver takes. `behind`: by how much
+/// its own version is less than the toolkit's.
+std::vector<std::string> places_of(const std::string& library, int behind = 0) {
   std::vector<std::string> places;
   const int newest = driver().newest_cuda();
   for (int major = newest > 0 ? newest : newest_known; major >= oldest_known; --major) {
-    places.push_back(fmt::format("{}.{}", library, major));
+    places.push_back(fmt::format("{}.{}", library, major - behind));
   }
   places.push_back(library);
   for (const std::string& folder : {std::string("/usr/local/cuda/lib64"), std::string(build::cuda_libraries)}) {
@@ -102,6 +103,10 @@ Driver open_driver() {
   find(library, MANYFOLD_NAME_OF(cuStreamDestroy), d.destroy_stream, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamSynchronize), d.synchronize_stream, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamQuery), d.query_stream, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuStreamWaitEvent), d.wait_for_event, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuEventCreate), d.create_event, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuEventDestroy), d.destroy_event, d.failure);
+  find(library, MANYFOLD_NAME_OF(cuEventRecord), d.record_event, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamBeginCapture), d.begin_capture, d.failure);
   find(library, MANYFOLD_NAME_OF(cuStreamEndCapture), d.end_capture, d.failure);
   find(library, MANYFOLD_NAME_OF(cuGraphInstantiate), d.instantiate_graph, d.failure);
@@ -180,6 +185,34 @@ Blas open_blas() {
   return b;
 }
 
+DenseSolver open_dense_solver() {
+  DenseSolver s;
+  const char* chosen = std::getenv("MANYFOLD_CUSOLVER");
+  void* library =
+      chosen != nullptr ? open_one_of({chosen}, s.failure) : open_one_of(places_of("libcusolver.so", 1), s.failure);
+  if (library == nullptr) {
+    s.failure = "no cuSOLVER: " + s.failure + "; install the CUDA toolkit's cuSOLVER";
+    return s;
+  }
+  s.failure.clear();
+  find(library, "cusolverDnCreate", s.create, s.failure);
+  find(library, "cusolverDnDestroy", s.destroy, s.failure);
+  find(library, "cusolverDnSetStream", s.set_stream, s.failure);
+  find(library, "cusolverDnDgetrf_bufferSize", s.workspace_size, s.failure);
+  find(library, "cusolverDnZgetrf_bufferSize", s.workspace_size_complex, s.failure);
+  find(library, "cusolverDnSgetrf_bufferSize", s.workspace_size_single, s.failure);
+  find(library, "cusolverDnCgetrf_bufferSize", s.workspace_size_single_complex, s.failure);
+  find(library, "cusolverDnDgetrf", s.factorize, s.failure);
+  find(library, "cusolverDnZgetrf", s.factorize_complex, s.failure);
+  find(library, "cusolverDnSgetrf", s.factorize_single, s.failure);
+  find(library, "cusolverDnCgetrf", s.factorize_single_complex, s.failure);
+  find(library, "cusolverDnDgetrs", s.solve, s.failure);
+  find(library, "cusolverDnZgetrs", s.solve_complex, s.failure);
+  find(library, "cusolverDnSgetrs", s.solve_single, s.failure);
+  find(library, "cusolverDnCgetrs", s.solve_single_complex, s.failure);
+  return s;
+}
+
 }  // namespace
 
 int Driver::newest_cuda() const {
@@ -212,6 +245,17 @@ void Blas::check(cublasStatus_t result, const char* call) const {
 
 const Blas& blas() {
   static const Blas instance = open_blas();
+  return instance;
+}
+
+void DenseSolver::check(cusolverStatus_t result, const char* call) const {
+  if (result == CUSOLVER_STATUS_SUCCESS) return;
+  // It has no words for them.
+  throw DeviceError(fmt::format("cuSOLVER: {}: status {} of cusolverStatus_t", call, static_cast<int>(result)));
+}
+
+const DenseSolver& dense_solver() {
+  static const DenseSolver instance = open_dense_solver();
   return instance;
 }
 

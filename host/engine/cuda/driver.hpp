@@ -1,8 +1,9 @@
 #pragma once
-// The CUDA driver, NVRTC and cuBLAS, opened at run time: a machine that lacks one of them, or has another version, is
-// told so instead of failing to start.
+// The CUDA driver, NVRTC, cuBLAS and cuSOLVER, opened at run time: a machine that lacks one of them, or has another
+// version, is told so instead of failing to start.
 #include <cublas_v2.h>
 #include <cuda.h>
+#include <cusolverDn.h>
 #include <nvrtc.h>
 
 #include <string>
@@ -37,6 +38,10 @@ struct Driver {
   decltype(&cuStreamDestroy) destroy_stream = nullptr;
   decltype(&cuStreamSynchronize) synchronize_stream = nullptr;
   decltype(&cuStreamQuery) query_stream = nullptr;
+  decltype(&cuStreamWaitEvent) wait_for_event = nullptr;
+  decltype(&cuEventCreate) create_event = nullptr;
+  decltype(&cuEventDestroy) destroy_event = nullptr;
+  decltype(&cuEventRecord) record_event = nullptr;
   decltype(&cuStreamBeginCapture) begin_capture = nullptr;
   decltype(&cuStreamEndCapture) end_capture = nullptr;
   decltype(&cuGraphInstantiate) instantiate_graph = nullptr;
@@ -103,5 +108,31 @@ struct Blas {
 };
 
 const Blas& blas();
+
+/// Functions of cuSOLVER for full matrices, in single precision where the name says so.
+struct DenseSolver {
+  decltype(&cusolverDnCreate) create = nullptr;
+  decltype(&cusolverDnDestroy) destroy = nullptr;
+  decltype(&cusolverDnSetStream) set_stream = nullptr;
+  decltype(&cusolverDnDgetrf_bufferSize) workspace_size = nullptr;
+  decltype(&cusolverDnZgetrf_bufferSize) workspace_size_complex = nullptr;
+  decltype(&cusolverDnSgetrf_bufferSize) workspace_size_single = nullptr;
+  decltype(&cusolverDnCgetrf_bufferSize) workspace_size_single_complex = nullptr;
+  decltype(&cusolverDnDgetrf) factorize = nullptr;
+  decltype(&cusolverDnZgetrf) factorize_complex = nullptr;
+  decltype(&cusolverDnSgetrf) factorize_single = nullptr;
+  decltype(&cusolverDnCgetrf) factorize_single_complex = nullptr;
+  decltype(&cusolverDnDgetrs) solve = nullptr;
+  decltype(&cusolverDnZgetrs) solve_complex = nullptr;
+  decltype(&cusolverDnSgetrs) solve_single = nullptr;
+  decltype(&cusolverDnCgetrs) solve_single_complex = nullptr;
+
+  std::string failure;  ///< why the library cannot be used; empty if it can
+
+  /// Throws DeviceError if `result` is an error; `call` says what was tried.
+  void check(cusolverStatus_t result, const char* call) const;
+};
+
+const DenseSolver& dense_solver();
 
 }  // namespace manyfold::cuda

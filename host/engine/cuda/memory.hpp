@@ -1,5 +1,5 @@
 #pragma once
-// Memory, streams and launches of the CUDA driver. All throw DeviceError.
+// Memory, streams, events and launches of the CUDA driver. All throw DeviceError.
 #include <algorithm>
 #include <cstddef>
 
@@ -75,6 +75,23 @@ class Stream {
 
  private:
   CUstream stream_ = nullptr;
+};
+
+/// A place in the work of a stream.
+class Event {
+ public:
+  Event() { driver().check(driver().create_event(&event_, CU_EVENT_DISABLE_TIMING), "cuEventCreate"); }
+  ~Event() { driver().destroy_event(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  /// `follower` goes on when what `leader` has to do by now is done.
+  void order(CUstream leader, CUstream follower) const {
+    driver().check(driver().record_event(event_, leader), "cuEventRecord");
+    driver().check(driver().wait_for_event(follower, event_, CU_EVENT_WAIT_DEFAULT), "cuStreamWaitEvent");
+  }
+
+ private:
+  CUevent event_ = nullptr;
 };
 
 /// Runs `function` on `blocks` blocks of `threads` threads.

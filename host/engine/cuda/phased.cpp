@@ -1,29 +1,9 @@
 #include "host/engine/cuda/phased.hpp"
 
-#include <mutex>
-
-#include "host/engine/device.hpp"
-
 namespace manyfold::cuda {
 namespace {
 
 constexpr int lists = 7;
-
-/// While a stream is captured, other threads must not make or destroy handles of cuBLAS, which waits for the device.
-std::mutex captures;
-
-/// Workspace of cuBLAS per stream. A handle's own would not do: graphs must not allocate, and results must not depend
-/// on what other streams do.
-constexpr std::size_t blas_workspace_bytes = std::size_t{4} << 20;
-
-int systems_of(const DeviceLayout& layout) {
-  return layout.phased.real_systems + layout.phased.complex_systems;
-}
-
-/// Elements of an array with `per_slot` for every slot.
-std::size_t total(int per_slot, int slots) {
-  return static_cast<std::size_t>(per_slot) * static_cast<std::size_t>(slots);
-}
 
 }  // namespace
 
@@ -50,91 +30,18 @@ PhasedFunctions PhasedFunctions::of(CUmodule module) {
 }
 
 std::size_t phased_bytes_per_slot(const DeviceLayout& layout) {
-  const auto systems = static_cast<std::size_t>(systems_of(layout));
-  const std::size_t of_matrices =
-      layout.phased.sparse
-          ? static_cast<std::size_t>(layout.phased.factors_size)
-          : systems * (2 * sizeof(void*) + static_cast<std::size_t>(layout.variables) * sizeof(int)) + sizeof(int);
+  const std::size_t of_matrices = layout.phased.sparse ? static_cast<std::size_t>(layout.phased.factors_size)
+                                                       : full_matrices_bytes_per_slot(layout);
   return static_cast<std::size_t>(layout.phased.frame_words) * sizeof(unsigned long long) +
          static_cast<std::size_t>(layout.phased.workspace_size) + lists * sizeof(int) + of_matrices;
 }
 
-std::size_t phased_bytes_per_stream(const DeviceLayout& layout) {
-  return layout.phased.sparse ? 0 : blas_workspace_bytes;
+std::size_t phased_bytes_per_stream(LinearSolver solver, const DeviceLayout& layout) {
+  return layout.phased.sparse ? 0 : full_matrices_bytes_per_stream(solver, layout);
 }
 
-FullMatrices::FullMatrices(const DeviceLayout& layout, int slots, CUstream stream)
-    : layout_(layout),
-      slots_(slots),
-      matrices_(total(systems_of(layout), slots)),
-      solutions_(total(systems_of(layout), slots)),
-      pivots_(total(systems_of(layout) * layout.variables, slots)),
-      info_(total(1, slots)),
-      workspace_(blas_workspace_bytes) {
-  const std::lock_guard lock(captures);
-  blas().check(blas().create(&blas_), "cublasCreate");
-  blas().check(blas().set_stream(blas_, stream), "cublasSetStream");
-  blas().check(blas().set_workspace(blas_, workspace_.get(), blas_workspace_bytes), "cublasSetWorkspace");
-}
-
-FullMatrices::~FullMatrices() {
-  const std::lock_guard lock(captures);
-  blas().destroy(blas_);
-}
-
-void FullMatrices::enter(PhasedMemory& memory) const {
-  memory.matrices = matrices_.get();
-  memory.solutions = solutions_.get();
-  memory.pivots = pivots_.get();
-}
-
-void FullMatrices::factorize(int size) {
-  const Blas& b = blas();
-  const int n = layout_.variables;
-  for (int system = 0; system < systems_of(layout_); ++system) {
-    const std::size_t at = total(system, slots_);
-    void** matrices = matrices_.get() + at;
-    int* pivots = pivots_.get() + at * static_cast<std::size_t>(n);
-    const bool complex = system >= layout_.phased.real_systems;
-    // What is singular is found out by the pivots themselves, not by `info`, which knows exact zeros only.
-    const auto call = [&]<class Number>(auto routine, Number*) {
-      b.check(routine(blas_, n, reinterpret_cast<Number**>(matrices), n, pivots, info_.get(), size), "getrfBatched");
-    };
-    if (layout_.phased.single_precision) {
-      complex ? call(b.factorize_single_complex, static_cast<cuComplex*>(nullptr))
-              : call(b.factorize_single, static_cast<float*>(nullptr));
-    } else {
-      complex ? call(b.factorize_complex, static_cast<cuDoubleComplex*>(nullptr))
-              : call(b.factorize, static_cast<double*>(nullptr));
-    }
-  }
-}
-
-void FullMatrices::solve(int systems, int size) {
-  const Blas& b = blas();
-  const int n = layout_.variables;
-  for (int system = 0; system < systems; ++system) {
-    const std::size_t at = total(system, slots_);
-    const bool complex = system >= layout_.phased.real_systems;
-    const auto call = [&]<class Number>(auto routine, const Number& one) {
-      auto** matrices = reinterpret_cast<Number**>(matrices_.get() + at);
-      auto** solutions = reinterpret_cast<Number**>(solutions_.get() + at);
-      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, 1, &one,
-                      matrices, n, solutions, n, size),
-              "trsmBatched");
-      b.check(routine(blas_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, 1, &one,
-                      matrices, n, solutions, n, size),
-              "trsmBatched");
-    };
-    if (layout_.phased.single_precision) {
-      complex ? call(b.solve_single_complex, cuComplex{1.0F, 0.0F}) : call(b.solve_single, 1.0F);
-    } else {
-      complex ? call(b.solve_complex, cuDoubleComplex{1.0, 0.0}) : call(b.solve, 1.0);
-    }
-  }
-}
-
-PhasedStream::PhasedStream(const PhasedFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream)
+PhasedStream::PhasedStream(const PhasedFunctions& functions, const DeviceLayout& layout, LinearSolver solver, int slots,
+                           CUstream stream)
     : functions_(functions),
       layout_(layout),
       stream_(stream),
@@ -145,8 +52,11 @@ PhasedStream::PhasedStream(const PhasedFunctions& functions, const DeviceLayout&
       counts_(1),
       lists_(total(lists, slots)),
       factors_(total(layout.phased.factors_size, slots)),
+      full_(layout.phased.sparse ? nullptr : full_matrices(solver, layout, slots, stream)),
       host_counts_(1),
-      host_batch_(1) {
+      host_batch_(1),
+      in_graphs_(!full_ || full_->in_graphs()),
+      captures_(in_graphs_) {
   memory_.slots = slots;
   memory_.batch = batch_.get();
   memory_.supply = supply_.get();
@@ -155,7 +65,7 @@ PhasedStream::PhasedStream(const PhasedFunctions& functions, const DeviceLayout&
   memory_.counts = counts_.get();
   memory_.lists = lists_.get();
   memory_.factors = factors_.get();
-  if (!layout.phased.sparse) full_.emplace(layout, slots, stream).enter(memory_);
+  if (full_) full_->enter(memory_);
   workspaces_.clear(stream);
   frames_.clear(stream);
 }
@@ -197,7 +107,7 @@ void PhasedStream::integrate(const DeviceBatch& batch, const std::function<void(
 }
 
 int PhasedStream::padded(int count) const {
-  if (count == 0) return 0;
+  if (count == 0 || !in_graphs_) return count;
   int size = 1;
   while (size < count) size *= 2;
   return std::min(size, memory_.slots);
@@ -221,7 +131,7 @@ void PhasedStream::run(Phase phase, int count) {
 
 CUgraphExec PhasedStream::capture(Phase phase, int size) {
   const Driver& cu = driver();
-  const std::lock_guard lock(captures);
+  const std::lock_guard lock(captures());
   if (cu.begin_capture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED) != CUDA_SUCCESS) return nullptr;
   bool good = true;
   try {

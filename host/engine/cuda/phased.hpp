@@ -1,13 +1,12 @@
 #pragma once
-// The phased tier on one stream of a device: launches the phases that kernels/device/phased.hpp describes, and cuBLAS
-// between them where matrices are full.
+// The phased tier on one stream of a device: launches the phases that kernels/device/phased.hpp describes, and a
+// library's routines between them where matrices are full.
 #include <functional>
 #include <map>
-#include <optional>
+#include <memory>
 #include <utility>
 
-#include "host/engine/cuda/memory.hpp"
-#include "kernels/device/batch.hpp"
+#include "host/engine/cuda/full_matrices.hpp"
 
 namespace manyfold::cuda {
 
@@ -34,39 +33,13 @@ struct PhasedFunctions {
 
 /// Device memory that an instance in flight needs, and a stream apart from that, in bytes.
 std::size_t phased_bytes_per_slot(const DeviceLayout& layout);
-std::size_t phased_bytes_per_stream(const DeviceLayout& layout);
-
-/// Full matrices of the instances in flight of a stream, factorised and solved with by cuBLAS.
-class FullMatrices {
- public:
-  /// Throws DeviceError, as all do.
-  FullMatrices(const DeviceLayout& layout, int slots, CUstream stream);
-  ~FullMatrices();
-  FullMatrices(const FullMatrices&) = delete;
-  FullMatrices& operator=(const FullMatrices&) = delete;
-
-  /// Tells kernels where they are to put theirs.
-  void enter(PhasedMemory& memory) const;
-  /// The matrices of all systems, `size` of each.
-  void factorize(int size);
-  /// The first `systems` systems, `size` of each.
-  void solve(int systems, int size);
-
- private:
-  const DeviceLayout layout_;
-  const int slots_;
-  cublasHandle_t blas_ = nullptr;
-  DeviceArray<void*> matrices_;
-  DeviceArray<void*> solutions_;
-  DeviceArray<int> pivots_;
-  DeviceArray<int> info_;
-  DeviceArray<char> workspace_;
-};
+std::size_t phased_bytes_per_stream(LinearSolver solver, const DeviceLayout& layout);
 
 class PhasedStream {
  public:
-  /// `slots`: instances in flight. Throws DeviceError.
-  PhasedStream(const PhasedFunctions& functions, const DeviceLayout& layout, int slots, CUstream stream);
+  /// `slots`: instances in flight; `solver`: of full matrices. Throws DeviceError.
+  PhasedStream(const PhasedFunctions& functions, const DeviceLayout& layout, LinearSolver solver, int slots,
+               CUstream stream);
   ~PhasedStream();
   PhasedStream(const PhasedStream&) = delete;
   PhasedStream& operator=(const PhasedStream&) = delete;
@@ -78,7 +51,7 @@ class PhasedStream {
   /// What is done to the instances of a list, from first to last in a pass.
   enum class Phase { factors, corrections, estimates, attempts };
 
-  /// Entries of a batch of at least `count` instances: a power of two, so that few graphs serve all counts.
+  /// Entries of a batch of at least `count` instances: with graphs a power of two, so that few serve all counts.
   int padded(int count) const;
   void run(Phase phase, int count);
   /// The launches of a phase as a graph; null if they cannot be captured.
@@ -96,8 +69,8 @@ class PhasedStream {
   DeviceArray<char> workspaces_;
   DeviceArray<PhasedCounts> counts_;
   DeviceArray<int> lists_;
-  DeviceArray<char> factors_;         ///< of sparse matrices
-  std::optional<FullMatrices> full_;  ///< if they are
+  DeviceArray<char> factors_;           ///< of sparse matrices
+  std::unique_ptr<FullMatrices> full_;  ///< if they are
   PinnedArray<PhasedCounts> host_counts_;
   PinnedArray<DeviceBatch> host_batch_;
 
@@ -106,7 +79,8 @@ class PhasedStream {
     CUgraphExec graph = nullptr;
   };
   std::map<std::pair<Phase, int>, Recorded> recorded_;
-  bool captures_ = true;  ///< phases can be captured as graphs, as far as is known
+  const bool in_graphs_;
+  bool captures_;  ///< phases can be captured as graphs, as far as is known
 };
 
 }  // namespace manyfold::cuda

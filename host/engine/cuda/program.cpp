@@ -217,9 +217,10 @@ std::size_t thread_memory_of(const LoadedDevice& loaded) {
     return static_cast<std::size_t>(value);
   };
   std::size_t bytes = 0;
+  const PhasedFunctions& phased = loaded.phased;
   for (const CUfunction function :
-       {loaded.initialize, loaded.integrate, loaded.phased.initialize, loaded.phased.factorize,
-        loaded.phased.solve_corrections, loaded.phased.correct, loaded.phased.estimate, loaded.phased.attempt}) {
+       {loaded.initialize, loaded.integrate, phased.initialize, phased.start, phased.jacobian, phased.assemble,
+        phased.finish, phased.factorize, phased.solve_corrections, phased.correct, phased.estimate, phased.attempt}) {
     int value = 0;
     if (function == nullptr) continue;
     cu.check(cu.get_function_attribute(&value, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function), "cuFuncGetAttribute");
@@ -260,12 +261,13 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
   if (loaded.layout.interface_version != kernel_interface_version) {
     throw DeviceError("the compiled device kernel does not fit this version; empty the kernel cache");
   }
-  if (fused) {
-    choose_block(loaded);
-  } else if (!loaded.layout.phased.sparse && !blas().failure.empty()) {
-    throw DeviceError("tier 'phased': " + blas().failure);
-  }
+  if (fused) choose_block(loaded);
   return loaded;
+}
+
+void check_library(LinearSolver solver) {
+  const std::string& reason = unavailable(solver);
+  if (!reason.empty()) throw DeviceError("tier 'phased': " + reason);
 }
 
 }  // namespace
@@ -275,6 +277,7 @@ Program::Program(const std::vector<CUdevice>& devices, const std::vector<Program
     : tier_(tier), demand_(demand) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     devices_.push_back(load_device(devices[i], codes[i], tier, demand.sampling.has_value()));
+    if (tier == Tier::phased && !devices_.back().layout.phased.sparse) check_library(demand.linear_solver);
   }
   choose_batch_size();
 }
@@ -303,7 +306,7 @@ void Program::choose_batch_size() {
     if (tier_ == Tier::phased) {
       // A batch refills each slot a few times.
       const auto bytes_of_slot = static_cast<double>(phased_bytes_per_slot(device.layout));
-      allowed -= static_cast<double>(phased_bytes_per_stream(device.layout));
+      allowed -= static_cast<double>(phased_bytes_per_stream(demand_.linear_solver, device.layout));
       slots_ = std::min(slots_, static_cast<int>(allowed / (bytes_of_slot + refills * bytes)));
       allowed -= slots_ * bytes_of_slot;
       resident = slots_;
@@ -383,7 +386,9 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   stream.synchronize();
 
   std::optional<PhasedStream> phased;
-  if (tier_ == Tier::phased) phased.emplace(device.phased, layout, slots_, stream.get());
+  if (tier_ == Tier::phased) {
+    phased.emplace(device.phased, layout, demand_.linear_solver, slots_, stream.get());
+  }
 
   while (Chunk* chunk = feed.take(!sampled)) {
     const auto count = static_cast<std::size_t>(chunk->count);

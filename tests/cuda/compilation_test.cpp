@@ -214,7 +214,10 @@ TEST_F(Compilation, TheOldestAndTheNewestArchitectureTakeThePhasesOfThePhasedTie
 }
 
 TEST_F(Compilation, EveryMethodOfThePhasedTierIsTaken) {
-  for (const std::string& method : phased_methods()) compile_phased("van_der_pol", method, "sm_90");
+  const std::vector<std::string>& phased = phased_methods();
+  for (const std::string& method : test::methods_with_code_of_their_own()) {
+    if (std::find(phased.begin(), phased.end(), method) != phased.end()) compile_phased("van_der_pol", method, "sm_90");
+  }
 }
 
 TEST_F(Compilation, ThePhasedTierTakesEveryPrecisionAndEvents) {

@@ -21,6 +21,10 @@ struct AlongSolution<Number, 0> {
   using type = Number;
 };
 
+/// Of Newton's corrections, in searches for consistent values. When a switch of 1e5 ohm opens, a diode takes over its
+/// current a millionth of the way to where the switch alone would.
+inline constexpr double least_damping = 1e-10;
+
 /// How values are moved to where the equations of a stage hold.
 enum class Move {
   along_forces,  ///< as impulses of the variables of the last stage would: q by M^-1 G^T, so that what is free stays
@@ -356,7 +360,7 @@ class Consistency {
         }
         improving = improving & !accept;
         damping = select(improving, Real(0.5) * damping, damping);
-        const Mask hopeless = improving & (damping < Real(1e-6));
+        const Mask hopeless = improving & (damping < Real(least_damping));
         search.found = search.found & !hopeless;
         searching = searching & !hopeless;
         improving = improving & !hopeless;

@@ -114,7 +114,7 @@ class StepController {
     const Mask shortest = abs(state.h) <= smallest;
     const Mask last_chance = failed & shortest & !state.patient;
     state.h = select(last_chance, select(state.h < Real(0.0), -smallest, smallest), state.h);
-    state.ahead = failures_ - rejections_ >= Real(1.0);
+    state.ahead = (failed & !state.ahead) | last_chance;
     state.patient = (failures_ - rejections_ >= Real(failures_until_patient)) | last_chance;
     const Mask hopeless = (rejected | failed) & ((shortest & !last_chance) | (failures_ >= Real(most_failures)));
     return {hopeless, main_reason};

@@ -202,7 +202,7 @@ class EventMonitor {
     const Real inside = state.t + latest * state.path.h;
     const Mask at_begin = (latest <= Real(-1.0)) | (sign(state.path.h) * (inside - begin) <= Real(0.0));
     time = select(crossed & !at_end, select(at_begin, begin, inside), time);
-    time = past_crossing(crossed & !at_end, state, time, resolution);
+    time = past_crossing(crossed & !at_end & !at_begin, state, time, resolution);
     result.struck = crossed;
   }
 

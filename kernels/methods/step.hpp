@@ -30,7 +30,7 @@ struct LaneState {
   Real weight[n];        ///< of the error norm at y
   double rtol;           ///< of the error norm
   Real contraction;      ///< of Newton's method in the last step
-  MaskOf<Real> ahead;    ///< Newton's method failed: the Jacobian is taken at the predicted end of the step
+  MaskOf<Real> ahead;    ///< after a failure of Newton's method: the Jacobian is that of the predicted end of the step
   MaskOf<Real> patient;  ///< Newton's method failed in several attempts: more iterations may help, shorter steps do not
   MaskOf<Real> discontinuous;  ///< the error within the step does not fall with h: a jump of algebraic variables
   Path path;

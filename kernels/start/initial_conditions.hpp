@@ -292,7 +292,7 @@ class InitialConditions {
         }
         improving = improving & !accept;
         damping = select(improving, Real(0.5) * damping, damping);
-        const Mask hopeless = improving & (damping < Real(1e-6));
+        const Mask hopeless = improving & (damping < Real(least_damping));
         searching = searching & !hopeless;
         improving = improving & !hopeless;
         result.consistent = result.consistent & !hopeless;

@@ -388,7 +388,7 @@ TEST_F(Command, AModelIsCompiledOncePerMethodAndContent) {
     return outcome.err.find("compiling") != std::string::npos;
   };
   EXPECT_TRUE(compiles("decay.hpp"));
-  EXPECT_FALSE(compiles("decay.hpp --rtol 1e-3")) << "the same method";
+  EXPECT_FALSE(compiles("decay.hpp --rtol 1e-7")) << "the same method";
   EXPECT_FALSE(compiles("decay.hpp --method " +
                         json::parse(call("solve decay.hpp --json", own).out)["method"].get<std::string>()));
   fs::create_directories(folder_ / "below");

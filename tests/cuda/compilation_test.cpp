@@ -227,7 +227,7 @@ TEST_F(Compilation, ThePhasedTierTakesEveryPrecisionAndEvents) {
 }
 
 TEST_F(Compilation, ThePhasedTierTakesSparseMatrices) {
-  const Usage usage = compile_phased("diffusion", "radau5", "sm_90", "float64", "factorize");
+  const Usage usage = compile_phased("diffusion", "trbdf2", "sm_90", "float64", "factorize");
   // Of 42 variables a thread has two vectors, the sizes of the rows before the elimination and before row exchanges.
   // The factors would be 4 KiB, a full matrix 28.
   EXPECT_LE(usage.stack, 3 * 42 * 8);

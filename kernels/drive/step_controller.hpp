@@ -114,8 +114,9 @@ class StepController {
     const Mask shortest = abs(state.h) <= smallest;
     const Mask last_chance = failed & shortest & !state.patient;
     state.h = select(last_chance, select(state.h < Real(0.0), -smallest, smallest), state.h);
-    state.ahead = (failed & !state.ahead) | last_chance;
-    state.patient = (failures_ - rejections_ >= Real(failures_until_patient)) | last_chance;
+    const Mask others = !(rejected | failed);
+    state.ahead = (others & state.ahead) | (failed & !state.ahead) | last_chance;
+    state.patient = (others & state.patient) | (failures_ - rejections_ >= Real(failures_until_patient)) | last_chance;
     const Mask hopeless = (rejected | failed) & ((shortest & !last_chance) | (failures_ >= Real(most_failures)));
     return {hopeless, main_reason};
   }
@@ -127,6 +128,7 @@ class StepController {
                                           const Mask& rejected, const Mask& failed) {
     if (options.steps.fixed_step > 0.0) {
       if (any(failed)) state.h = select(failed, Real(rule.after_failure) * h, state.h);
+      remember(state, accepted, rejected | failed);
       return;
     }
     const Real error_root = error_root_of(method, state, max(attempt.error, Real(1e-10)));

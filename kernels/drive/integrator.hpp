@@ -280,7 +280,8 @@ class Integrator {
     const Mask arrived = lanes & (state_.t == t_end_);
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
-    const Real suited = min(h, max(Real(100.0) * first_step, Real(1e-3) * h));
+    const Real resolved = Real(1e-10) * max(abs(state_.t), abs(t_end_ - state_.t));
+    const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     restart(lanes, forward * h);
   }

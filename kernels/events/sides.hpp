@@ -52,7 +52,19 @@ class RootSides {
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
-      for (int i = 0; i < events; ++i) before_[i] = here.value[i];
+      static_for<events>([&](auto i) {
+        constexpr Event event = System::event(i);
+        before_[i] = here.value[i];
+        passing_[i] = Real(0.0);
+        if constexpr (event.direction != 0) {
+          const Real rise = here.slope[i] * state.path.h;
+          const Mask unwanted =
+              (rise * Real(double(event.direction)) < Real(0.0)) & (abs(rise) > Real(surface) * scale_[i]);
+          const Real passed = Real(8.0 * location_tolerance<Real>) * abs(state.t) * abs(here.slope[i]);
+          const Mask near = abs(before_[i]) <= max(Real(surface) * scale_[i], passed);
+          passing_[i] = select(unwanted & near, sign(rise), Real(0.0));
+        }
+      });
       if constexpr (System::remembers_sides) find_uncertainty(struck, here, state, fired, crowded);
     }
   }
@@ -64,17 +76,19 @@ class RootSides {
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
-        // Others that happen to be zero have still to cross; those that an action put there, from where it may leave
-        // as slowly as rounding, belong to the side on which they are seen next.
+        // Others that happen to be zero have still to cross, unless that is no event: then they are across. Those that
+        // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
+        // seen next.
         const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
-        const Real sided = select(value != Real(0.0), sign(value), at_zero);
+        const Mask near = abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]);
+        const Mask through = near & (passing_[i] != Real(0.0));
+        const Real sided = select(through, passing_[i], select(value != Real(0.0), sign(value), at_zero));
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
         const Real end = direction[i];
-        const Mask on_surface = abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]);
         // Where the action, by rounding, saw it on the side it came from, and it is across only now, it crosses again.
         const Mask unseen = (before_[i] * end < Real(0.0)) & (value * end > Real(0.0));
-        const Mask back = unseen | (value * end < Real(0.0)) | (on_surface & (heading * end < Real(0.0)));
+        const Mask back = unseen | (value * end < Real(0.0)) | (near & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
         Real side = select(fired[i] != Real(0.0), crossed, sided);
         if constexpr (System::remembers_sides) {
@@ -142,6 +156,7 @@ class RootSides {
   Real remembered_[System::remembers_sides ? size : 1] = {};  ///< sides that the discrete state has
   Real uncertain_ = Real(0.0);                                ///< time of the last events, as far as `remembers_sides`
   Real before_[size];                                         ///< root functions there, before the actions
+  Real passing_[size];  ///< the sides of those that pass zero there, without event
 };
 
 }  // namespace manyfold

@@ -221,6 +221,8 @@ class BackwardDifferentiation {
     for (int i = 0; i < most; ++i) past.psi[i] = select(accepted, psi_[i], past.psi[i]);
     past.h = select(accepted, h, past.h);
     past.alike = select(accepted, alike_, past.alike);
+    order_before_ = past.last_order;
+    past.last_order = select(accepted, k, past.last_order);
   }
 
   /// The length of the next step; its order goes to the state.
@@ -241,7 +243,7 @@ class BackwardDifferentiation {
     const Mask at_most = k == Real(most);
     const Mask rising = (past.rising != Real(0.0)) & !lower & !at_most;
     // The order is raised only after k + 1 equal steps, by which the difference of order k + 2 is known.
-    const Mask known = (past.alike > k + Real(1.0)) & (k == past.last_order) & !at_most;
+    const Mask known = (past.alike > k + Real(1.0)) & (k == order_before_) & !at_most;
     const Mask better = select(first_order, Real(2.0) * term_higher, term_higher) < term;
     const Mask lower_after_all = known & !first_order & (term_lower <= min(term, term_higher));
     const Mask down = lower | (accepted & !rising & lower_after_all);
@@ -261,7 +263,6 @@ class BackwardDifferentiation {
     // After a failure of Newton's method: with a new matrix, if it was old, or by a quarter.
     growth = select(failed, select(renewed_, Real(0.25), Real(1.0)), growth);
 
-    past.last_order = select(accepted, k, past.last_order);
     past.order = select(accepted | rejected, select(rejected & (failures > Real(2.0)), Real(1.0), order), k);
     past.rising = select(rejected | failed | (accepted & !rising), Real(0.0), past.rising);
     past.failures = select(accepted, Real(0.0), select(rejected, failures, past.failures));
@@ -414,7 +415,8 @@ class BackwardDifferentiation {
   Real e_[n];          ///< y - y^P
   Real dy_[n];
   Real alike_;
-  Real error_;  ///< at order k
+  Real order_before_;  ///< of the step before
+  Real error_;         ///< at order k
   Real error_lower_;
   Real error_lowest_;
   Real error_higher_;

@@ -108,16 +108,12 @@ TEST_P(Independence, EachInstanceAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Problems, Independence,
                          testing::Values(std::pair{"robertson", "radau5"}, std::pair{"robertson", "esdirk54"},
-                                         std::pair{"pendulum", "radau5"}, std::pair{"das1", "esdirk54"},
-                                         std::pair{"diffusion", "radau5"}, std::pair{"pendulum", "rodas5p"},
-                                         std::pair{"pendulum", "radau3"}, std::pair{"robertson", "sdirk2"},
+                                         std::pair{"robertson", "radau"}, std::pair{"robertson", "bdf"},
+                                         std::pair{"pendulum", "radau5"}, std::pair{"pendulum", "rodas5p"},
                                          std::pair{"pendulum_index3", "radau5"},
-                                         std::pair{"transistor_amplifier", "bdf"},
-                                         std::pair{"transistor_amplifier", "radau"}, std::pair{"robertson", "bdf"},
-                                         std::pair{"rlc_index0", "bdf"}, std::pair{"bouncing_ball", "bdf"},
-                                         std::pair{"das2", "dirka"}, std::pair{"bouncing_ball", "radau5"},
-                                         std::pair{"bouncing_ball", "esdirk54"}, std::pair{"rectifier", "radau5"},
-                                         std::pair{"stick_slip", "esdirk54"}, std::pair{"overflow_tank", "radau5"}),
+                                         std::pair{"transistor_amplifier", "bdf"}, std::pair{"das2", "dirka"},
+                                         std::pair{"bouncing_ball", "bdf"}, std::pair{"bouncing_ball", "radau5"},
+                                         std::pair{"rectifier", "radau5"}, std::pair{"stick_slip", "esdirk54"}),
                          [](const auto& test) { return std::string(test.param.first) + "_" + test.param.second; });
 
 // Failures of each kind, and what they leave untouched.

@@ -160,23 +160,28 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
       std::any_of(members.begin(), members.end(), [&](int i) { return is_simplified(equations[at(i)].residual); });
   keeps_steps_whole_ = !model_.invariants.empty();
   choose_torn(equations, inside, incidence, unknowns, block);
-  if (of_stage_ && !block.torn.empty() && divides_twice(block)) {
+  if (of_stage_ && !block.torn.empty() && divides_computed(block)) {
     keeps_steps_whole_ = true;
     choose_torn(equations, inside, incidence, unknowns, block);
   }
   return block;
 }
 
-/// Do steps divide by gamma h what has been divided by it before?
-bool Reducer::divides_twice(const Block& block) {
+/// Do steps divide by gamma h what other steps compute from the torn variables? Of a state that follows from the
+/// voltage at a small resistance, rounding errors over a short step are more than the stage, and no Newton iteration
+/// gets below them. Those of a torn variable are as small as it is.
+bool Reducer::divides_computed(const Block& block) {
   const Node rate = graph_.stage(Op::stage_rate);
-  std::set<Node> divided;
+  const std::set<Node> torn(block.torn.begin(), block.torn.end());
+  std::set<Node> computed;
   for (const Step& step : block.steps) {
     const std::vector<Node> nodes = graph_.below(step.value);
-    const bool before = std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return divided.contains(node); });
-    const bool now = std::binary_search(nodes.begin(), nodes.end(), rate);
-    if (before && now) return true;
-    if (before || now) divided.insert(step.quantity);
+    const auto contains = [&](const std::set<Node>& some) {
+      return std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return some.contains(node); });
+    };
+    const bool of_computed = contains(computed);
+    if (of_computed && std::binary_search(nodes.begin(), nodes.end(), rate)) return true;
+    if (of_computed || contains(torn)) computed.insert(step.quantity);
   }
   return false;
 }

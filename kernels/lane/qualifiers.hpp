@@ -9,7 +9,12 @@
 #define MANYFOLD_NOINLINE __host__ __device__ __noinline__
 #define MANYFOLD_OUTLINE __host__ __device__ __forceinline__
 #else
+#if defined(MANYFOLD_COMPILE_BRIEFLY)
+// Where a program is compiled for longer than it runs: the compiler's own judgement makes less code.
+#define MANYFOLD_INLINE inline
+#else
 #define MANYFOLD_INLINE inline __attribute__((always_inline))
+#endif
 #define MANYFOLD_NOINLINE __attribute__((noinline))
 #define MANYFOLD_OUTLINE __attribute__((noinline))
 #endif

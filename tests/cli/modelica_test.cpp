@@ -130,6 +130,17 @@ TEST_F(ModelicaFiles, InlinedStagesHaveConditionsOfTheTime) {
   EXPECT_NEAR(found["values"]["w"].get<double>(), 0.1692626574495, 1e-7);
 }
 
+// From the voltage at a small resistance follows the current of a coil: over a short step, not to rounding. The diode
+// does not conduct, so that the coil's current is known.
+TEST_F(ModelicaFiles, InlinedStagesKeepSmallResistances) {
+  std::ofstream(folder_ / "coil.mo")
+      << "model Coil\n  parameter Real E = 12, Ron = 0.02, R = 3, L = 1e-4;\n"
+         "  Real i(start = 0, fixed = true), v(start = 12), id;\nequation\n  id = 1e-9 * (exp(-v/0.04) - 1);\n"
+         "  i = (E - v)/Ron + id;\n  L*der(i) = v - R*i;\nend Coil;\n";
+  const json found = solution("coil.mo --t-end 1e-4 --rtol 1e-8 --atol 1e-10 --method esdirk54 --inline always");
+  EXPECT_NEAR(found["values"]["i"].get<double>(), 12.0 / 3.02 * -std::expm1(-3.02), 1e-7);
+}
+
 // Half of the values are zero, and compared within 1e-7.
 TEST_F(ModelicaFiles, APositionConstraintIsKept) {
   expect_reference("pendulum_index3", "--rtol 1e-8 --atol 1e-10", 1e-4);

@@ -23,8 +23,7 @@ std::vector<Case> all_cases() {
   for (const ModelDescription& model : builtin_models()) {
     if (higher_index.contains(model.name)) continue;
     // The other methods: by family, in tests of their own; script/verify takes all of them.
-    const std::set<std::string> of_both = {"robertson", "pendulum", "transistor_amplifier",
-                                           "das1",      "das2",     "rectifier"};
+    const std::set<std::string> of_both = {"robertson", "pendulum", "rectifier"};
     cases.push_back({model.name, "radau5"});
     if (of_both.contains(model.name)) cases.push_back({model.name, "esdirk54"});
   }

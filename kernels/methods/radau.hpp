@@ -183,7 +183,7 @@ class Collocation {
     Real w[s][n];
     predict(state, h, w);
     const auto newton = solve_newton<Real, System::highest_index()>(
-        control, solvable, state.patient, state.contraction, [&](const Mask& iterating) {
+        within_rounding(control), solvable, state.patient, state.contraction, [&](const Mask& iterating) {
           Real dw[s][n];
           stage_residuals(state, h, over_h, dw);
           for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
@@ -205,6 +205,13 @@ class Collocation {
 
  protected:
   // The parts of an attempt, in the order in which they come.
+
+  /// Multipliers have the rounding errors of positions divided by h^2, which no iteration makes smaller. With a
+  /// hundredth of the tolerance, next steps see no more of them than they have themselves.
+  static MANYFOLD_INLINE NewtonControl within_rounding(NewtonControl control) {
+    control.rounding = 0.01;
+    return control;
+  }
 
   /// Factorises the real and the complex iteration matrices in the lanes of `mask`; returns those where none is
   /// singular.

@@ -8,6 +8,7 @@ namespace manyfold {
 struct NewtonControl {
   double tolerance;  ///< stop when the estimated remaining error, in the error norm, is below this
   int most_iterations;
+  double rounding = 0.0;  ///< corrections below this that fall no further are rounding errors; for index 2 and 3
 };
 
 template <class Real>
@@ -53,7 +54,10 @@ class NewtonIteration {
     result_.finite = result_.finite & finite;
     Mask diverging = !finite;
     Mask stuck(false);
-    Mask hopeless = (Mask(k >= control.most_iterations) & !patient_) | Mask(k >= 4 * control.most_iterations);
+    Mask settled(false);
+    Mask patient = patient_;
+    if constexpr (index > 1) patient = patient | (max(size, previous_) <= Real(control.rounding));
+    Mask hopeless = (Mask(k >= control.most_iterations) & !patient) | Mask(k >= 4 * control.most_iterations);
     if (k > 1 && k < first_judged) {
       const Real theta = rough_quotient(size, previous_);
       const Real ratio = select(theta < Real(1.0), rough_quotient(theta, Real(1.0) - theta), Real(largest_number));
@@ -61,19 +65,21 @@ class NewtonIteration {
     } else if (k > 1) {
       const Real theta = rough_quotient(size, previous_);
       const Real ratio = rough_quotient(theta, Real(1.0) - theta);
-      factor_ = select(iterating_, max(ratio, Real(least_contraction)), factor_);
-      result_.rate = select(iterating_, max(result_.rate, theta), result_.rate);
-      const Real mean = k == first_judged ? theta : rough_sqrt(theta * previous_theta_);
-      result_.last_rate = select(iterating_, mean, result_.last_rate);
-      previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));
       stuck = patient_ & (size <= Real(negligible)) & (theta >= Real(0.99)) & (theta < Real(slow_growth));
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
-      hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient_);
+      hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient);
+      if constexpr (index > 1) settled = finite & diverging & (max(size, previous_) <= Real(control.rounding));
+      const Mask falling = iterating_ & !settled;
+      factor_ = select(falling, max(ratio, Real(least_contraction)), factor_);
+      result_.rate = select(falling, max(result_.rate, theta), result_.rate);
+      const Real mean = k == first_judged ? theta : rough_sqrt(theta * previous_theta_);
+      result_.last_rate = select(falling, mean, result_.last_rate);
+      previous_theta_ = theta;
     }
-    const Mask done = iterating_ & (stuck | ((factor_ * size <= tolerance) & !diverging));
+    const Mask done = iterating_ & (stuck | settled | ((factor_ * size <= tolerance) & !diverging));
     result_.converged = result_.converged | done;
     iterating_ = iterating_ & !done & !diverging & !hopeless;
     previous_ = size;

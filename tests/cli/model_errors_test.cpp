@@ -193,6 +193,17 @@ TEST_F(ModelErrors, WhatIsForPlainNumbersComesWithTheCure) {
                  {"model.hpp:8:", "manyfold::NumberOf<decltype(f)>"});
 }
 
+// Rosenbrock methods differentiate by t, which `sum` does not depend on at first.
+TEST_F(ModelErrors, ALocalNumberOfTheWrongTypeComesWithTheCure) {
+  const std::string add = " sum = 0.0 * y[0];\n    sum = sum + p[0] * t;\n    f[0] = sum;\n    f[1] = y[0];";
+  write({.equations = "    auto" + add});
+  const Outcome refused = call("solve model.hpp --method rodas4");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("declare it as manyfold::NumberOf<decltype(f)>"), std::string::npos) << refused.err;
+  write({.equations = "    manyfold::NumberOf<decltype(f)>" + add});
+  EXPECT_EQ(call("solve model.hpp --method rodas4").code, 0);
+}
+
 TEST_F(ModelErrors, SelectTakesTwoPlainNumbers) {
   for (const std::string precision : {"float64", "float32"}) {
     write({.equations = "    f[0] = select(y[0] > 0.5, -1.0, 1.0);\n    f[1] = select(y[0] > 0.5, 2, y[1] - y[1]);"});

@@ -21,8 +21,8 @@ struct Verdict {
 
 /// Lanes whose corrections have the norms of `sequences`, in turn; beyond its end a sequence repeats its last.
 template <int index>
-std::vector<Verdict> solve(const std::vector<std::vector<double>>& sequences) {
-  const NewtonControl control{1e-3, 7};
+std::vector<Verdict> solve(const std::vector<std::vector<double>>& sequences, double rounding = 0.0) {
+  const NewtonControl control{1e-3, 7, rounding};
   KernelLane<> contraction(0.1);
   std::size_t k = 0;
   const auto result = solve_newton<KernelLane<>, index>(
@@ -67,6 +67,23 @@ TEST(NewtonIteration, JudgesFromTheThirdCorrectionOnAtIndex3) {
   EXPECT_FALSE(solve<1>(growing_once)[0].converged);
   EXPECT_TRUE(solve<3>(growing_once)[0].converged);
   EXPECT_FALSE(solve<3>({{1.0, 4.0, 16.0}})[0].converged);
+}
+
+// Multipliers have rounding errors that no iteration makes smaller.
+TEST(NewtonIteration, EndsInRoundingErrorsAtIndexTwoAndThree) {
+  const std::vector<std::vector<double>> noise = {{1.0, 0.1, 0.02, 0.009, 0.008, 0.009}};
+  EXPECT_FALSE(solve<3>(noise)[0].converged);
+  EXPECT_FALSE(solve<1>(noise, 0.01)[0].converged);
+  for (const Verdict& verdict : {solve<2>(noise, 0.01)[0], solve<3>(noise, 0.01)[0]}) {
+    EXPECT_TRUE(verdict.converged);
+    EXPECT_EQ(verdict.iterations, 6.0);
+    EXPECT_LT(verdict.rate, 0.9) << "the growth of rounding errors is no rate";
+  }
+  EXPECT_FALSE(solve<3>({{1.0, 0.1, 0.02, 0.015, 0.017}}, 0.01)[0].converged);
+  // What falls slowly is no rounding error.
+  const std::vector<std::vector<double>> slow = {
+      {1.0, 0.1, 0.01, 7e-3, 5e-3, 3.5e-3, 2.5e-3, 1.7e-3, 1.2e-3, 8e-4, 5e-4, 3e-4}};
+  EXPECT_EQ(solve<3>(slow, 0.01)[0].iterations, 11.0);
 }
 
 }  // namespace

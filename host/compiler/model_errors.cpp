@@ -177,7 +177,8 @@ std::string cure(const std::string& message, const std::string& source) {
     return "the numbers of a model are of several types: use auto for local ones, and manyfold::NumberOf<decltype(f)> "
            "for arrays, with f (or F, g) that the function writes";
   }
-  if (message.find("Dual<") != std::string::npos && message.find("operator") != std::string::npos) {
+  if (message.find("Dual<") != std::string::npos &&
+      (message.find("operator") != std::string::npos || message.find("cannot convert") != std::string::npos)) {
     return "a local number has the type of its first value, which here holds fewer derivatives than what is added to "
            "it: declare it as manyfold::NumberOf<decltype(f)>, with f (or F, g) that the function writes";
   }

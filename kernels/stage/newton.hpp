@@ -65,19 +65,22 @@ class NewtonIteration {
     } else if (k > 1) {
       const Real theta = rough_quotient(size, previous_);
       const Real ratio = rough_quotient(theta, Real(1.0) - theta);
+      Mask falling = iterating_;
+      if constexpr (index > 1) {
+        settled = finite & !(theta < Real(0.99)) & (max(size, previous_) <= Real(control.rounding));
+        falling = falling & !settled;
+      }
+      factor_ = select(falling, max(ratio, Real(least_contraction)), factor_);
+      result_.rate = select(falling, max(result_.rate, theta), result_.rate);
+      const Real mean = k == first_judged ? theta : rough_sqrt(theta * previous_theta_);
+      result_.last_rate = select(falling, mean, result_.last_rate);
+      previous_theta_ = theta;
       diverging = diverging | !(theta < Real(0.99));
       stuck = patient_ & (size <= Real(negligible)) & (theta >= Real(0.99)) & (theta < Real(slow_growth));
       // What the remaining iterations can still achieve, (8.12).
       Real reachable = ratio * size;
       for (int left = k; left < control.most_iterations; ++left) reachable *= theta;
       hopeless = hopeless | (Mask(!(reachable <= tolerance)) & !patient);
-      if constexpr (index > 1) settled = finite & diverging & (max(size, previous_) <= Real(control.rounding));
-      const Mask falling = iterating_ & !settled;
-      factor_ = select(falling, max(ratio, Real(least_contraction)), factor_);
-      result_.rate = select(falling, max(result_.rate, theta), result_.rate);
-      const Real mean = k == first_judged ? theta : rough_sqrt(theta * previous_theta_);
-      result_.last_rate = select(falling, mean, result_.last_rate);
-      previous_theta_ = theta;
     }
     const Mask done = iterating_ & (stuck | settled | ((factor_ * size <= tolerance) & !diverging));
     result_.converged = result_.converged | done;

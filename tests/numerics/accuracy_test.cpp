@@ -39,15 +39,16 @@ TEST_P(Accuracy, ErrorOfTheNominalInstanceFollowsTheTolerance) {
   test::expect_error_follows_tolerance(kernel(), {1e-4, 1e-6, 1e-8}, test::error_allowance(GetParam().model));
 }
 
-TEST_P(Accuracy, AThousandPerturbedInstancesAgreeWithATightRun) {
+TEST_P(Accuracy, PerturbedInstancesAgreeWithATightRun) {
   // Rounding errors of the pressures of DAS 2 are some 1e-9 in the flows through valves that are hardly open.
   test::Ensemble tight = test::ensemble_at(kernel(), GetParam().model == "das2" ? 3e-9 : 1e-10);
-  // Long enough for the transients, short enough for a tight run of a thousand instances.
+  // Long enough for the transients, short enough for a tight run of a thousand instances, or two hundred large ones.
   const std::map<std::string, double> shorter = {{"transistor_amplifier", 0.02}, {"medical_akzo_nobel", 0.1}};
   const auto end = shorter.find(GetParam().model);
   tight.t_end = end != shorter.end() ? end->second : tight.loaded->model.t_end;
   test::Uniform uniform(17);
-  for (int i = 0; i < 1000; ++i) {
+  const int count = tight.variable_count() > 100 ? 200 : 1000;
+  for (int i = 0; i < count; ++i) {
     for (const ParameterDescription& parameter : tight.loaded->model.parameters) {
       // A current gain above one would make the transistors sources of energy.
       const double spread = parameter.name == "alpha" ? 0.0 : 0.1;

@@ -105,8 +105,9 @@ class SettledOutput {
   using Mask = MaskOf<Real>;
 
   /// In the lanes of `lanes`, for y at t. `dy`: y', as far as it is known. Lanes in which Newton's method does not
-  /// converge keep their values.
-  MANYFOLD_OUTLINE void settle(const Mask& lanes, const Real& t, Real (&y)[System::n], const Real (&dy)[System::n],
+  /// converge keep their values. Returns these, and those in which a variable moves by more than the error test allows
+  /// its polynomial to be off: there errors of the differential variables may be magnified.
+  MANYFOLD_OUTLINE Mask settle(const Mask& lanes, const Real& t, Real (&y)[System::n], const Real (&dy)[System::n],
                                const Real (&p)[System::constants_size], const Tolerances<System::n>& tolerances) {
     constexpr int most_iterations = 8;
     // The matrix of the first iterations serves while the corrections are as small as they are where the solution is
@@ -148,13 +149,20 @@ class SettledOutput {
       found = found | done;
       searching = searching & !done & is_finite(sum);
     }
+    Mask far = lanes & !found;
     for_each_index<size>([&](auto b) {
       const int j = Block::variable(b);
-      if (Stages::Form::of_variable(j) == 0) y[j] = select(found, x[0][j], y[j]);
+      if (Stages::Form::of_variable(j) != 0) return;
+      far = far | (found & (abs(x[0][j] - y[j]) * weight[j] > Real(most_tolerances)));
+      y[j] = select(found, x[0][j], y[j]);
     });
+    return far;
   }
 
  private:
+  /// The error test may allow four tolerances within a step.
+  static constexpr double most_tolerances = 5.0;
+
   using Block = AlgebraicBlock<System>;
   using Stages = Consistency<System, Real>;
   using Values = typename Stages::template Derivatives<Real>;

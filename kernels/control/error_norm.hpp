@@ -40,5 +40,8 @@ MANYFOLD_INLINE Real weighted_norm(const Real (&x)[n], const Real (&weight)[n]) 
 /// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight
 /// tolerances.
 inline constexpr double reduced_interior_weight = 0.25;
+/// In the rows of derivatives what counts is a pulse that no stage has seen. The dense output's own error is not to
+/// choose the step.
+inline constexpr double slope_interior_weight = 0.1;
 
 }  // namespace manyfold

@@ -7,7 +7,9 @@ namespace manyfold {
 
 struct StepLimits {
   static constexpr double safety = 0.9;
-  static constexpr double most_growth = 8.0;
+  /// A step sees what happens at its stages and between, at distances of a quarter of h or so. If it grows faster than
+  /// this, they exceed the time since the last pulse, and the next one may fall between them.
+  static constexpr double most_growth = 2.0;
   static constexpr double most_shrinkage = 5.0;
   /// Small changes of h are not worth a factorisation when the old factors could be kept.
   static constexpr double keep_below = 1.2;

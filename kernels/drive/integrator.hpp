@@ -3,6 +3,7 @@
 #include <manyfold/status.hpp>
 
 #include "../constraints/projection.hpp"
+#include "../constraints/relaxed_output.hpp"
 #include "../constraints/settled_output.hpp"
 #include "../events/event_monitor.hpp"
 #include "../methods/interior.hpp"
@@ -371,13 +372,26 @@ class Integrator {
       if constexpr (settles) {
         // At index 1 the end of a step meets the equations.
         const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state.t);
-        if (any(between)) {
-          SettledOutput<Alone<System>, Real>().settle(between, time, result.y, state.dy, state.p, options_.tolerances);
-        }
+        if (any(between)) settle(between, state, time, result.y);
       }
       return result;
     } else {
       return [&state, place](int i) { return dense(state, i, place); };
+    }
+  }
+
+  /// Makes `y`, the dense output at a time of the step, meet the equations in the lanes of `lanes`.
+  MANYFOLD_INLINE void settle(const Mask& lanes, const State& state, const Real& time, Real (&y)[n]) const {
+    Real polynomial[n];
+    for (int i = 0; i < n; ++i) polynomial[i] = y[i];
+    const Mask far =
+        SettledOutput<Alone<System>, Real>().settle(lanes, time, y, state.dy, state.p, options_.tolerances);
+    if constexpr (System::highest_index() == 1) {
+      if (!any(far)) return;
+      Real slope[n];
+      for (int i = 0; i < n; ++i) slope[i] = dense_slope(state, i, place_in_step(state, time));
+      RelaxedOutput<Alone<System>, Real>().relax(far, time, state.path.h, polynomial, slope, state.p,
+                                                 options_.tolerances, y);
     }
   }
 

@@ -227,8 +227,8 @@ class DiagonallyImplicit {
       Real interior[n];
       interior_residual<System, weights, InteriorPoint{theta}, first>(state, h, z_, z_[s - first - 1], interior);
       static_for<n>([&](auto i) {
-        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i))
-          error[i] += select(state.discontinuous, Real(0.0), Real(reduced_interior_weight) * interior[i]);
+        constexpr double weight = interior_weight<System>(i, reduced_interior_weight);
+        if constexpr (weight != 0.0) error[i] += select(state.discontinuous, Real(0.0), Real(weight) * interior[i]);
       });
     }
   }
@@ -240,6 +240,10 @@ class DiagonallyImplicit {
       difference(state, h, d);
       for (int k = 0; k < n; ++k) offset[k] = Real(0.0);
       add_interior(state, h, offset);
+      // F_y' d/(gamma h) is the residual of d, and F_y' is 1.
+      static_for<n>([&](auto i) {
+        if constexpr (!System::algebraic_equation(i)) d[i] += Real(Tableau::gamma) * h * offset[i];
+      });
       stages_.apply(state, d, offset, error);
     } else {
       error_residual(state, h, over_diagonal, error);

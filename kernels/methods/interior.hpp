@@ -13,7 +13,15 @@ namespace manyfold {
 /// Does the error test look into the steps?
 template <class System>
 constexpr bool tests_interior() {
-  return System::spec.error_test == ErrorTest::all && System::constrained();
+  return System::spec.error_test == ErrorTest::all;
+}
+
+/// What the residual within a step counts for in row i: `of_constraints` where that is a constraint. Multipliers of
+/// higher index in the rows of derivatives are less accurate between the steps than what is tested.
+template <class System>
+constexpr double interior_weight(int i, double of_constraints) {
+  if (System::singular_mass_matrix() || System::algebraic_equation(i)) return of_constraints;
+  return System::highest_index() > 1 ? 0.0 : slope_interior_weight;
 }
 
 /// The middle of the widest gap between 0, the nodes in (0, 1), and 1; with `rank` 1 of the second widest, and so on.

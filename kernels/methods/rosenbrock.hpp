@@ -192,7 +192,7 @@ class Rosenbrock {
         constexpr double share = rosenbrock::share_of_start<Tableau>(theta);
         error[i] = Real(Tableau::interior_weight) * (error[i] - Real(share) * (start[i] + moving[i]));
       } else {
-        error[i] = Real(0.0);
+        error[i] *= Real(slope_interior_weight);
       }
     });
     stages_.apply(error);

@@ -211,7 +211,7 @@ class StepController {
   /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
   static constexpr double failures_until_patient = 3.0;
   /// Beside t; the error within a step that short is passed over if it does not fall with h.
-  static constexpr double negligible_step = 1e-8;
+  static constexpr double negligible_step = 1e-9;
 
   StepHistory<Real> history_;
   Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks

@@ -419,7 +419,7 @@ class Collocation {
 
   /// At how many points within the step the residual is looked at. Steps of many stages are long: between some of them
   /// a pulse fits in that the widest gap alone does not see.
-  static constexpr int interior_points = !tests_interior<System>() ? 0 : s > 3 ? 2 : 1;
+  static constexpr int interior_points = !tests_interior<System>() ? 0 : s > 5 ? 3 : s > 3 ? 2 : 1;
 
   /// Of the start residual in rows of derivatives. The residual of the polynomial of Lobatto IIIC is of lower order
   /// than its estimate there, and left out.

@@ -317,13 +317,6 @@ bool Flattener::call_matrix(const std::string& name, const Expression& expressio
   return true;
 }
 
-std::string Flattener::text_argument(const Expression& expression) {
-  const Value value = evaluate(expression, {});
-  if (!value.is_text) fail(expression.place, fmt::format("expected a string, found {}", shape_text(value)));
-  if (value.computed) fail(expression.place, "strings that compute are not supported");
-  return value.text;
-}
-
 Value Flattener::derivative(const Expression& expression, const Scope& scope) {
   if (expression.operands.empty()) fail(expression.place, "der takes an expression");
   Value value = evaluate(*expression.operands[0], scope);

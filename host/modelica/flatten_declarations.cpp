@@ -338,15 +338,15 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
   }
 }
 
-void Flattener::bind(int number) {
+/// What its binding, or that of the record that it is part of, says.
+Value Flattener::given_value(int number) {
   const auto at = static_cast<std::size_t>(number);
   const Declaration& declaration = *instances_[at].declaration;
-  if (instances_[at].state == Instance::bound || instances_[at].binding == nullptr) return;
+  const Expression& binding = *instances_[at].binding;
   if (instances_[at].state == Instance::binding_now) {
     fail(declaration.place, fmt::format("the value of '{}' depends on itself", instances_[at].name));
   }
   instances_[at].state = Instance::binding_now;
-  const Expression& binding = *instances_[at].binding;
   // Whoever asks first.
   Value value = under(graph_.number(1.0), [&] { return evaluate(binding, {}); });
   for (std::size_t k = 0; k <= instances_[at].path.size(); ++k) {
@@ -357,6 +357,15 @@ void Flattener::bind(int number) {
     }
     if (k < instances_[at].path.size()) value = member(value, instances_[at].path[k], binding.place);
   }
+  instances_[at].state = Instance::unbound;
+  return value;
+}
+
+void Flattener::bind(int number) {
+  const auto at = static_cast<std::size_t>(number);
+  if (instances_[at].state == Instance::bound || instances_[at].binding == nullptr) return;
+  const Value value = given_value(number);
+  const Expression& binding = *instances_[at].binding;
   const Instance& instance = instances_[at];
   const int count = count_of(instance.dims);
   const auto size = static_cast<int>(value.items.size());
@@ -400,7 +409,11 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
       const FlatVariable& variable = model_.variables[static_cast<std::size_t>(index)];
       if (variable.type == Type::string) {
         value.is_text = true;
-        if (instance.binding != nullptr) value.text = text_argument(*instance.binding);
+        if (instance.binding == nullptr) return value;
+        const Value text = given_value(found->second);
+        if (!text.is_text) fail(place, fmt::format("expected a string, found {}", shape_text(text)));
+        if (text.computed) fail(place, "strings that compute are not supported");
+        value.text = text.text;
         return value;
       }
       Node node = graph_.variable(index);

@@ -119,7 +119,8 @@ void Flattener::equate(const Value& left, const Value& right, const Statement& s
   }
 }
 
-/// Equations of the branches are paired in order. A condition that is known leaves one branch.
+/// Equations of the branches are paired in order. A condition that is known leaves one branch. Where the branches are
+/// no pairs, conditions on parameters decide when the model is compiled.
 void Flattener::equation_choice(const Statement& statement, const Scope& scope, bool initial) {
   std::vector<Node> conditions;
   std::vector<std::vector<FlatEquation>> bodies;
@@ -140,15 +141,24 @@ void Flattener::equation_choice(const Statement& statement, const Scope& scope, 
     if (graph_.is_number(condition)) break;
   }
   if (bodies.empty()) return;
-  const bool complete = graph_.is_number(conditions.back());
-  if (!complete && !bodies[0].empty()) {
-    // Without else a condition on parameters alone decides now.
-    fail(statement.place, "an if equation whose condition is not known needs an else with as many equations");
+  if (!graph_.is_number(conditions.back())) {
+    conditions.push_back(graph_.number(1.0));
+    bodies.emplace_back();
   }
-  for (const auto& body : bodies) {
-    if (body.size() == bodies[0].size()) continue;
+  const auto other =
+      std::find_if(bodies.begin(), bodies.end(), [&](const auto& body) { return body.size() != bodies[0].size(); });
+  if (other != bodies.end()) {
+    for (std::size_t b = 0; b < bodies.size(); ++b) {
+      const double holds = numeric(conditions[b]);
+      if (std::isnan(holds)) break;
+      if (holds == 0.0) continue;
+      all.insert(all.end(), bodies[b].begin(), bodies[b].end());
+      return;
+    }
     fail(statement.place,
-         fmt::format("the branches of this if equation have {} and {} equations", bodies[0].size(), body.size()));
+         fmt::format("the branches of this if equation have {} and {} equations: if its condition varies, each needs "
+                     "as many as the others, and else too",
+                     bodies[0].size(), other->size()));
   }
   for (std::size_t k = 0; k < bodies[0].size(); ++k) {
     FlatEquation merged = bodies.back()[k];
@@ -348,10 +358,39 @@ void Flattener::assert_that(Node condition, const std::string& message, Place pl
   whole = graph_.conjunction(whole, holds);
 }
 
+/// What an algorithm sets has at its beginning the value before the event, or that of the start.
+void Flattener::begin_algorithm(const std::vector<Statement>& statements, bool at_events, Frame& frame) {
+  const auto begin = [&](const std::string& name, Place place) {
+    for (const Node item : value_of_name(name, place).items) {
+      if (at_events) model_.variables[static_cast<std::size_t>(graph_[item].index)].variability = Variability::discrete;
+    }
+    frame.scope.values[name] = current(name, frame, place);
+  };
+  const auto sets = [&](const ExpressionPtr& target) {
+    if (!target || target->kind != Kind::reference) return;
+    const std::string name = dotted(target->parts);
+    if (known_name(name)) return begin(name, target->place);
+    for (const std::string& element : parts_of(name).names) {
+      if (known_name(element)) begin(element, target->place);
+    }
+  };
+  for (const Statement& statement : statements) {
+    if (statement.kind == Statement::Kind::assignment) {
+      sets(statement.left);
+      if (statement.left->kind == Kind::tuple) {
+        for (const ExpressionPtr& target : statement.left->operands) sets(target);
+      }
+    }
+    const bool when = at_events || statement.kind == Statement::Kind::when;
+    for (const Branch& branch : statement.branches) begin_algorithm(branch.body, when, frame);
+  }
+}
+
 void Flattener::algorithm(const Section& section) {
   Frame frame;
   frame.model = true;
   frame.left = frame.returned = graph_.number(0.0);
+  begin_algorithm(section.statements, false, frame);
   within(section.initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] { execute(section.statements, frame); });
   const Place place = section.statements.empty() ? 0 : section.statements[0].place;
   for (const std::string& name : frame.assigned) {
@@ -382,11 +421,6 @@ void Flattener::execute_when(const Statement& statement, Frame& frame) {
     });
     const Frame before = frame;
     merge_frames(edge, taken, before, frame, statement.place);
-    for (const std::string& name : taken.assigned) {
-      for (const Node item : value_of_name(name, statement.place).items) {
-        model_.variables[static_cast<std::size_t>(graph_[item].index)].variability = Variability::discrete;
-      }
-    }
   }
 }
 

@@ -86,6 +86,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     }
     return value;
   }
+  if (const Value* local = scope.find(name)) return *local;
   if (known_name(name)) return value_of_name(name, expression.place);
   Value parts;
   if (assembled(name, scope, expression.place, parts)) return parts;

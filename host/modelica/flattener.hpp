@@ -81,6 +81,7 @@ class Flattener {
                     std::vector<int>& dims, const Class*& record, Place place);
   FlatVariable& element_of(const Instance& instance, int place);
   void set_attributes(int instance, const std::vector<const Modifier*>& attributes);
+  Value given_value(int instance);
   void bind(int instance);
   std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);
   Value value_of_name(const std::string& name, Place place);
@@ -139,7 +140,6 @@ class Flattener {
   Value homotopy(const Expression& expression, const Scope& scope);
   bool varies(Node root) const;
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
-  std::string text_argument(const Expression& expression);
 
   // flatten_tables.cpp
   Value construct_table(const Class& type, const Expression& expression, const Scope& scope);
@@ -186,6 +186,7 @@ class Flattener {
   bool call_statement(const Expression& call, const Scope& scope, Node guard);
   void assertion(const Expression& call, const Scope& scope);
   void assert_that(Node condition, const std::string& message, Place place);
+  void begin_algorithm(const std::vector<Statement>& statements, bool at_events, Frame& frame);
   void algorithm(const Section& section);
   Node edge_of(const Expression& condition, const Scope& scope);
   std::string text_of(Place begin, Place end) const;

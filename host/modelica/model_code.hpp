@@ -125,7 +125,6 @@ class ModelCode {
   bool has_discrete(Node root);
   void look_at_arguments(Body& pass);
   std::vector<Node> roots_of_update(bool initial);
-  bool depends_on_start(Node condition);
 
   // model_relations.cpp
   std::vector<Node> reached(Node root);

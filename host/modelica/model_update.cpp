@@ -30,26 +30,6 @@ constexpr int least_passes = 16;
 
 }  // namespace
 
-/// Is it initial, or does a clock tick in it, be it by way of variables?
-bool ModelCode::depends_on_start(Node condition) {
-  const std::vector<Node> direct = graph_.below(condition);
-  if (std::any_of(direct.begin(), direct.end(), [&](Node node) { return graph_[node].op == Op::initial; })) return true;
-  std::vector<Node> open = {condition};
-  std::set<Node> seen;
-  while (!open.empty()) {
-    const Node root = open.back();
-    open.pop_back();
-    if (!seen.insert(root).second) continue;
-    for (const Node node : graph_.below(root)) {
-      if (graph_[node].op == Op::sample) return true;
-      for (const FlatEquation& equation : model_.flat.discrete_equations) {
-        if (equation.left == node) open.push_back(equation.right);
-      }
-    }
-  }
-  return false;
-}
-
 /// What is evaluated in a pass of the update.
 std::vector<Node> ModelCode::roots_of_update(bool initial) {
   std::vector<Node> roots;
@@ -201,7 +181,7 @@ void ModelCode::whole_parts_now(Body& pass, bool initial) {
 void ModelCode::condition_now(Body& pass, int k, bool initial) {
   const Node condition = model_.flat.conditions[at(k)];
   const Node edge = graph_.event(Op::edge, k);
-  if (initial && !depends_on_start(condition)) return pass.bind(edge, "never > 0.5");
+  if (initial && !acts_at_start(model_.flat, condition)) return pass.bind(edge, "never > 0.5");
   refresh(pass, condition);
   const std::string name = pass.let_mask("condition", condition);
   const std::string becomes = names_.of("becomes");

@@ -107,6 +107,27 @@ Node Reducer::between_events(Node root) {
       done);
 }
 
+/// With values before the event as discrete variables of their own, which follow theirs. So what an event takes over
+/// from a continuous quantity is made of the values before it where the model says so.
+Node Reducer::with_values_before(Node root) {
+  std::unordered_map<Node, Node> done;
+  return graph_.replace(
+      root,
+      [&](Node node) -> Node {
+        const NodeData data = graph_[node];
+        if (data.op != Op::pre || !discrete_.contains(data.index)) return no_node;
+        const auto [known, is_new] = before_.try_emplace(data.index, -1);
+        if (is_new) {
+          const FlatVariable one = variable(data.index);
+          known->second = made_discrete(fmt::format("pre({})", one.name), one.type);
+          variable(known->second).start = one.start;
+          model_.flat.discrete_equations.push_back({graph_.variable(known->second), node, one.place, ""});
+        }
+        return graph_.variable(known->second);
+      },
+      done);
+}
+
 Node Reducer::mode_of(const NodeData& relation) {
   const Node left = between_events(relation.operand[0]);
   const Node right = between_events(relation.operand[1]);
@@ -176,8 +197,8 @@ Node Reducer::with_modes(Node root) {
 void Reducer::find_relations() {
   FlatModel& flat = model_.flat;
   for (FlatEquation& equation : flat.equations) {
-    equation.left = with_modes(between_events(equation.left));
-    equation.right = with_modes(between_events(equation.right));
+    equation.left = with_modes(between_events(with_values_before(equation.left)));
+    equation.right = with_modes(between_events(with_values_before(equation.right)));
   }
   for (FlatEquation& equation : flat.discrete_equations) equation.right = with_modes(equation.right);
   for (Node& condition : flat.conditions) condition = with_modes(condition);

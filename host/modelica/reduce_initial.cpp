@@ -17,7 +17,44 @@ std::size_t at(int i) {
 
 }  // namespace
 
-/// As it is at the start: relations as they stand there, what changes at events with its start value.
+bool acts_at_start(const FlatModel& model, Node condition) {
+  const Graph& graph = model.graph;
+  const std::vector<Node> direct = graph.below(condition);
+  if (std::any_of(direct.begin(), direct.end(), [&](Node node) { return graph[node].op == Op::initial; })) return true;
+  std::vector<Node> open = {condition};
+  std::set<Node> seen;
+  while (!open.empty()) {
+    const Node root = open.back();
+    open.pop_back();
+    if (!seen.insert(root).second) continue;
+    for (const Node node : graph.below(root)) {
+      if (graph[node].op == Op::sample) return true;
+      for (const FlatEquation& equation : model.discrete_equations) {
+        if (equation.left == node) open.push_back(equation.right);
+      }
+    }
+  }
+  return false;
+}
+
+/// A discrete variable at the start: by its equation, from start values before it.
+Node Reducer::discrete_at_start(int index) {
+  for (const WholePart& part : model_.whole_parts) {
+    if (part.variable == index) return graph_.call(Function::floor, at_start(part.argument));
+  }
+  const Node before = variable(index).start != no_node ? variable(index).start : graph_.number(0.0);
+  const Node quantity = graph_.variable(index);
+  const auto& equations = model_.flat.discrete_equations;
+  const auto own =
+      std::find_if(equations.begin(), equations.end(), [&](const auto& one) { return one.left == quantity; });
+  // In a circle the start value begins.
+  if (own == equations.end() || !on_the_way_.insert(index).second) return before;
+  const Node value = at_start(own->right);
+  on_the_way_.erase(index);
+  return value;
+}
+
+/// As it is at the start: relations as they stand there, what changes at events by its equations.
 Node Reducer::at_start(Node root) {
   std::unordered_map<Node, Node> done;
   return graph_.replace(
@@ -29,13 +66,16 @@ Node Reducer::at_start(Node root) {
           return graph_.relation(relation.op, at_start(relation.left), at_start(relation.right), true);
         }
         if (data.op == Op::initial) return graph_.number(1.0);
-        if (data.op == Op::sample || data.op == Op::edge) return graph_.number(0.0);
-        const bool held = (data.op == Op::variable && discrete_.contains(data.index)) || data.op == Op::pre;
-        if (!held) return no_node;
-        if (!discrete_.contains(data.index)) return graph_.variable(data.index);
-        for (const WholePart& part : model_.whole_parts) {
-          if (part.variable == data.index) return graph_.call(Function::floor, at_start(part.argument));
+        if (data.op == Op::sample) {
+          return graph_.relation(Op::equal, at_start(model_.flat.clocks[at(data.index)].start), graph_.time(), true);
         }
+        if (data.op == Op::edge) {
+          const Node condition = model_.flat.conditions[at(data.index)];
+          return acts_at_start(model_.flat, condition) ? at_start(condition) : graph_.number(0.0);
+        }
+        if (data.op == Op::variable) return discrete_.contains(data.index) ? discrete_at_start(data.index) : no_node;
+        if (data.op != Op::pre) return no_node;
+        if (!discrete_.contains(data.index)) return graph_.variable(data.index);
         return variable(data.index).start != no_node ? variable(data.index).start : graph_.number(0.0);
       },
       done);
@@ -54,8 +94,64 @@ void Reducer::simplify(Equation& equation) {
   equation.residual = graph_.subtract(equation.left, equation.right);
 }
 
+/// The variable whose value before an event is what this discrete one is, by an equation x = pre(y); -1: there is none.
+int Reducer::value_before(int index) {
+  const Node quantity = graph_.variable(index);
+  const auto find = [&](const auto& equations) {
+    for (const auto& equation : equations) {
+      if (equation.left == quantity && graph_[equation.right].op == Op::pre) return graph_[equation.right].index;
+      if (equation.left == quantity && graph_[equation.right].op == Op::variable) {
+        const auto made = std::find_if(before_.begin(), before_.end(),
+                                       [&](const auto& one) { return equation.right == graph_.variable(one.second); });
+        if (made != before_.end()) return made->first;
+      }
+    }
+    return -1;
+  };
+  const int found = find(model_.flat.discrete_equations);
+  return found >= 0 ? found : find(model_.equations);
+}
+
+/// An initial equation of what changes at events is its start value.
+bool Reducer::take_discrete_start(const FlatEquation& equation) {
+  bool taken = false;
+  const auto start_from = [&](Node left, Node right) {
+    const NodeData data = graph_[left];
+    if ((data.op != Op::variable && data.op != Op::pre) || data.order > 0) return;
+    if (variable(data.index).is_parameter() || variable(data.index).type == Type::real) {
+      if (!discrete_.contains(data.index)) return;
+    }
+    std::vector<int> those;
+    if (discrete_.contains(data.index)) those.push_back(data.index);
+    if (data.op == Op::variable) those.push_back(value_before(data.index));
+    for (const int index : those) {
+      if (index < 0) continue;
+      taken = true;
+      variable(index).start = at_start(right);
+      if (const auto made = before_.find(index); made != before_.end()) {
+        variable(made->second).start = variable(index).start;
+      }
+    }
+  };
+  start_from(equation.left, equation.right);
+  if (!taken) start_from(equation.right, equation.left);
+  return taken;
+}
+
+/// reinit(x, value) at the start is the initial equation x = value.
+void Reducer::take_first_reinit() {
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::reinit || !graph_.is_number(at_start(action.guard), 1.0)) continue;
+    model_.flat.initial_equations.push_back(
+        {graph_.variable(action.variable), action.value, action.place,
+         fmt::format("reinit({}, ...) at the start", variable(action.variable).name)});
+  }
+}
+
 void Reducer::gather_initial_equations() {
   const std::size_t of_the_model = model_.initial_equations.size();
+  take_first_reinit();
+  std::erase_if(model_.flat.initial_equations, [&](const FlatEquation& one) { return take_discrete_start(one); });
   for (Equation& equation : model_.initial_equations) {
     equation.residual = at_start(equation.residual);
     if (equation.left != no_node) equation.left = at_start(equation.left);
@@ -64,12 +160,6 @@ void Reducer::gather_initial_equations() {
   }
   std::set<Node> states(model_.states.begin(), model_.states.end());
   for (const FlatEquation& equation : model_.flat.initial_equations) {
-    // Of what changes at events: its start value.
-    const NodeData left = graph_[equation.left];
-    if ((left.op == Op::variable || left.op == Op::pre) && discrete_.contains(left.index)) {
-      variable(left.index).start = at_start(equation.right);
-      continue;
-    }
     Equation one;
     one.left = at_start(equation.left);
     one.right = at_start(equation.right);

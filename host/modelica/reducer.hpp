@@ -41,6 +41,7 @@ class Reducer {
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);
+  Node with_values_before(Node root);
   Node mode_of(const NodeData& relation);
   Node whole_part(Node argument);
   int made_discrete(const std::string& name, Type type);
@@ -107,8 +108,12 @@ class Reducer {
   // reduce_initial.cpp
   void order_start();
   Node at_start(Node root);
+  Node discrete_at_start(int index);
   void simplify(Equation& equation);
   void gather_initial_equations();
+  void take_first_reinit();
+  int value_before(int index);
+  bool take_discrete_start(const FlatEquation& equation);
 
   void warn(Place place, const std::string& message);
   bool is_unknown(int variable) const;
@@ -122,14 +127,20 @@ class Reducer {
   Graph& graph_ = model_.flat.graph;
   std::vector<int> folding_;  ///< of a parameter: 0 not yet, 1 on the way, 2 done
   std::set<int> discrete_;
+  std::unordered_map<int, int> before_;        ///< discrete variables, and those that are their values before an event
   std::vector<double> defaults_;               ///< of parameters
   std::vector<int> unknowns_;                  ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
+  std::set<int> on_the_way_;                   ///< discrete variables whose value at the start is being found
   bool of_stage_ = false;                      ///< the equations are those of an implicit stage
   bool of_start_ = false;                      ///< they are the initial system
   bool keeps_steps_whole_ = false;             ///< nothing is divided by the step of a stage
   std::set<Node> known_before_;  ///< of the unknowns of a stage, those that the integrator has: first to be torn
 };
+
+/// Is the condition of a when clause looked at at the start: is it initial, or does a clock tick in it, be it by way of
+/// variables?
+bool acts_at_start(const FlatModel& model, Node condition);
 
 /// x, der(x), der(der(x)).
 std::string name_of_quantity(const FlatModel& model, Node quantity);

@@ -2,6 +2,7 @@
 // are integrals of what is looked at.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -217,6 +218,36 @@ TEST_F(ModelicaEvents, WhenClausesSeeWhatTheEventMakes) {
           expect(values, "fires", 0.5 * (10.0 - 3.0833333333333333 * 3.141592653589793));
         },
         {"bdf"});
+}
+
+// Blocks that are sampled at one time see each other as they were before, also by way of a continuous variable; an
+// algorithm begins with the values before; the start knows what initial() sets. By hand.
+TEST_F(ModelicaEvents, BlocksSeeWhatWasBefore) {
+  solve("record 'Data'\nString 'name';\nReal 'k';\nend 'Data';\n",
+        "constant 'Data' 'data' = 'Data'(\"late\", 4.0);\nparameter Integer 'steady' = 1;\n"
+        "discrete Real 's'(start = 0.0, fixed = true), 'u'(start = 0.0, fixed = true), 'k';\n"
+        "discrete Real 'h'[3](each start = 0.0, each fixed = true);\nReal 'held', 'x', 'v'(start = 0.1);\n"
+        "parameter Real 'p'(fixed = false);\nBoolean 'active', 'next'(start = false);\n" +
+            zero_at_start("i") + zero_at_start("on"),
+        "initial equation\nif 'steady' == 1 then\nder('x') = 0.0;\nend if;\n'p' = 2.0 * 'k';\n'active' = true;\n"
+        "equation\n'held' = pre('s');\nwhen sample(0.0, 0.25) then\n's' = 1.0 + time;\nend when;\n"
+        "when sample(0.0, 0.25) then\n'u' = 'held';\nend when;\n"
+        "when initial() then\n'k' = 3.0;\nreinit('v', 0.5);\nelsewhen time > 1.0 then\n'k' = 'data'.'k';\nend when;\n"
+        "der('x') = 'k' - 'x';\nder('v') = 0.0;\n'active' = pre('next');\n'next' = 'active' and not time >= 0.4;\n" +
+            integral("i", "'u'") + integral("on", "if 'active' then 1.0 else 0.0") +
+            "algorithm\nwhen sample(0.0, 0.25) then\nfor 'j' in 3:-1:2 loop\n'h'['j'] := 'h'['j' - 1];\nend for;\n"
+            "'h'[1] := time;\nend when;\nannotation(experiment(StopTime = 1.1));\n",
+        [](const json& values) {
+          expect(values, "i", 0.25 * (0.0 + 1.0 + 1.25 + 1.5) + 0.1 * 1.75);
+          expect(values, "h[1]", 1.0);
+          expect(values, "h[2]", 0.75);
+          expect(values, "h[3]", 0.5);
+          expect(values, "x", 4.0 - std::exp(-0.1));
+          expect(values, "p", 6.0);
+          expect(values, "v", 0.5);
+          expect(values, "on", 0.4);
+        },
+        {"radau5"});
 }
 
 // Predator and prey with harvests. What makes a condition of terminate true is an action. Reference: SciPy (DOP853 at

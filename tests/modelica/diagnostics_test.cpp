@@ -52,6 +52,8 @@ TEST(Diagnostics, CyclesOfParameters) {
                 {"the parameter 'a' depends on itself"});
   expect_errors(model_text("parameter Real a = x; Real x;", "x = time;"),
                 {"the parameter 'a' depends on 'x', which varies"});
+  expect_errors(model_text("parameter String a = b; parameter String b = a; Real x;", "x = time; assert(x >= 0, a);"),
+                {"the value of 'a' depends on itself"});
 }
 
 TEST(Diagnostics, WhenClauses) {

@@ -1,6 +1,8 @@
 // The texts that a device's compiler gets.
 #include <fmt/format.h>
 
+#include <manyfold/error.hpp>
+
 #include "host/compiler/cache_key.hpp"
 #include "host/compiler/kernel_cache.hpp"
 #include "host/compiler/kernel_unit.hpp"
@@ -43,13 +45,17 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
   DeviceSource result;
   result.tier = shape.tier;
   const int block = shape.block > 0 ? shape.block : most_threads_of_block;
+  const bool inlined = request.options.inline_integration == "always";
+  if (inlined && shape.tile > 1) {
+    throw UsageError(fmt::format("inline = true needs a thread per instance, but device_tile is {}", shape.tile));
+  }
   const KernelUnit unit =
       shape.tier == Tier::phased
           ? kernel_unit(request, source, "kernels/device/phased_kernel.hpp",
                         fmt::format("MANYFOLD_PHASED_KERNEL({}, kernel_spec, {})", method.template_name, block))
           : kernel_unit(request, source, "kernels/device/fused_kernel.hpp",
                         fmt::format("MANYFOLD_DEVICE_KERNEL({}, kernel_spec, {}, {}, {})", method.template_name, block,
-                                    shape.block > 0, shape.tile));
+                                    shape.block > 0, inlined ? 1 : shape.tile));
   result.text = unit.text;
   result.stem = fmt::format("{}-{}-{}", short_stem(source), method.name, request.options.precision);
   result.include_paths = {header_root() / "include", header_root()};

@@ -13,9 +13,34 @@
 namespace manyfold {
 namespace {
 
+/// What inlined stages need.
+void check_inlining(const SolverOptions& options, const std::string& method, const std::string& family,
+                    const ModelDescription& model) {
+  if (family != "ESDIRK" && family != "SDIRK") {
+    throw UsageError(
+        fmt::format("inline = true needs a diagonally implicit method such as 'esdirk54', whose stages can be inlined, "
+                    "but the method is '{}'",
+                    method));
+  }
+  if (model.stage_unknowns < 0) {
+    throw UsageError(
+        fmt::format("inline = true needs a .mo model whose equations leave a stage fewer unknowns than it has "
+                    "variables: model '{}' is none",
+                    model.name));
+  }
+  if (options.jacobian == "finite_differences") {
+    throw UsageError("inline = true needs exact Jacobians, but jacobian is 'finite_differences'");
+  }
+  if (options.jacobian_reuse != "automatic" && options.jacobian_reuse != "every_step") {
+    throw UsageError(fmt::format("inline = true has new matrices in every step, but jacobian_reuse is '{}'",
+                                 options.jacobian_reuse));
+  }
+}
+
 /// Rosenbrock methods rest on matrices that are exact and new; the multistep method and Cameron's have rules of their
 /// own.
-void check_choices(const SolverOptions& options, const std::string& method, const std::string& family) {
+void check_choices(const SolverOptions& options, const std::string& method, const std::string& family,
+                   const ModelDescription& model) {
   for (const ChoiceSetting& choice : choice_settings) {
     const std::string& name = options.*choice.field;
     if (choice.type.empty() || std::find(choice.names.begin(), choice.names.end(), name) != choice.names.end())
@@ -28,12 +53,7 @@ void check_choices(const SolverOptions& options, const std::string& method, cons
                     "'radau5' or 'bdf'",
                     method));
   }
-  if (options.inline_integration == "always" && family != "ESDIRK" && family != "SDIRK") {
-    throw UsageError(
-        fmt::format("method '{}' has no stages to inline: inline = true needs a diagonally implicit method such as "
-                    "'esdirk54'",
-                    method));
-  }
+  if (options.inline_integration == "always") check_inlining(options, method, family, model);
   if (options.jacobian_reuse != "automatic" && family != "Radau IIA" && family != "Lobatto IIIC" &&
       family != "ESDIRK" && family != "SDIRK") {
     throw UsageError(
@@ -87,7 +107,7 @@ const MethodDescription& method_of(const KernelRequest& request, const ModelDesc
   if (method == nullptr) {
     throw UsageError(fmt::format("unknown method '{}'{}", name, did_you_mean(name, method_names())));
   }
-  check_choices(options, name, automatic ? "" : method->family);
+  check_choices(options, name, automatic ? "" : method->family, model);
   return *method;
 }
 

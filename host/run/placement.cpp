@@ -125,7 +125,9 @@ void choose_tier(const SolverOptions& options, const LoadedKernel& description, 
     placement.tier_reason = reason;
     if (chosen == Tier::phased) placement.linear_solver = library.solver;
   };
+  const bool inlined = options.inline_integration == "always";
   if (forced) {
+    if (inlined) throw UsageError(fmt::format("inline = true needs tier 'fused', but {} is asked for", wish));
     if (sparse && of_library) {
       throw UsageError(fmt::format("{} needs full matrices, but those of model '{}' are sparse: use 'own' or 'auto'",
                                    wish, description.model.name));
@@ -138,6 +140,7 @@ void choose_tier(const SolverOptions& options, const LoadedKernel& description, 
     }
     return choose(Tier::phased, "");
   }
+  if (inlined) return choose(Tier::fused, "stages are inlined");
   if (n <= most_variables_of_fused_tier) return choose(Tier::fused, fmt::format("{} variables are few", n));
   if (sparse) return choose(Tier::fused, "the matrices are sparse");
   if (!in_phases) return choose(Tier::fused, fmt::format("the phased tier does not have method '{}'", method));

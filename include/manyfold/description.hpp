@@ -69,6 +69,7 @@ struct ModelDescription {
   std::vector<VariableDescription> discrete;     ///< numbers that change at events only
   std::vector<VariableDescription> observables;  ///< numbers that follow from the solution
   int constraints = 0;                           ///< that projection can keep: those of higher index, invariants
+  int stage_unknowns = -1;                       ///< that stages leave to Newton's method; -1: it solves for all of y
   bool always_projected = false;                 ///< on these, at every step, whatever the options say
   int freedoms = 0;                              ///< of how many numbers the initial values are free
   StructuralParameter structural;

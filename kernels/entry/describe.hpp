@@ -71,6 +71,7 @@ void describe_model(ModelDescription& description) {
   description.freedoms = 0;
   for (int i = 0; i < S::n; ++i) description.freedoms += S::derivative_occurs(i) ? 1 : 0;
   description.freedoms -= S::always_projected ? Manifold<S>::count : Manifold<S>::constraints;
+  description.stage_unknowns = S::stage_unknowns;
   description.always_projected = S::always_projected;
   if constexpr (S::highest_index() > 1 && S::known_pattern) {
     description.differentiations = Structure<S>::differentiations;

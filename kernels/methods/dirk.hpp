@@ -65,11 +65,8 @@ class DiagonallyImplicit {
   static constexpr bool makes_past = false;
   /// Does the model solve the stages as far as it can?
   static constexpr bool inlined = inlines<System>();
-  static_assert(
-      inlined || System::spec.inline_integration != InlineIntegration::always,
-      "manyfold: inline = true needs stages that the model solves as far as it can: those of a .mo file whose "
-      "equations leave fewer unknowns than it has variables, on the fused tier, with jacobian = automatic or "
-      "dual_numbers");
+  static_assert(inlined || System::spec.inline_integration != InlineIntegration::always,
+                "manyfold: inline = true needs a model with stage_unknowns");
   using Stages = typename Either<inlined, InlinedStages<System, Real>, StageSolver<System, Real>>::type;
   using Team = TeamOf<System>;
   using Workspace = typename Stages::Workspace;

@@ -115,8 +115,6 @@ TEST_F(ModelicaFiles, InlinedStagesAgreeWithTheReference) {
   const std::string options = "--rtol 1e-8 --atol 1e-10 --method esdirk54 --inline ";
   expect_reference("transistor_amplifier", options + "always", 1e-6);
   expect_reference("das2", options + "always", 1e-6);
-  expect_misuse("solve " + model("das2") + " --method radau5 --inline always", {"inline = true needs a diagonally"});
-  expect_misuse("solve " + model("das1") + " --method esdirk54 --inline always", {"inline = true needs stages that"});
 }
 
 // The time decides which branch a stage takes, and the branches have what is iterated for. Reference: SciPy 1.17
@@ -379,6 +377,17 @@ TEST_F(ModelicaFiles, AStartWithoutSolutionIsNoSuccess) {
   EXPECT_NE(solved.err.find("inconsistent_initial_conditions"), std::string::npos) << solved.err;
   EXPECT_NE(solved.err.find("x follows from " + cause), std::string::npos) << solved.err;
   expect_misuse("check start.mo", {"start.mo: error: the initial value of 'x' is not finite", cause});
+}
+
+// Inlined stages need a method, a model and matrices that allow it, which is told before anything is compiled.
+TEST_F(ModelicaFiles, WhatCannotBeInlinedIsMisuse) {
+  for (const std::string method : {"radau5", "bdf", "rodas5p"}) {
+    expect_misuse("solve robertson --inline always --method " + method, {"inline = true needs a diagonally implicit"});
+  }
+  expect_misuse("solve robertson --method esdirk54 --inline always", {"model 'robertson' is none"});
+  const std::string tank = "solve " + model("das2") + " --method esdirk54 --inline always ";
+  expect_misuse(tank + "--jacobian finite_differences", {"inline = true needs exact Jacobians"});
+  expect_misuse(tank + "--jacobian-reuse cameron", {"but jacobian_reuse is 'cameron'"});
 }
 
 TEST_F(ModelicaFiles, WrongFilesAreMisuse) {

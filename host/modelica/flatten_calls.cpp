@@ -179,9 +179,9 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
     return true;
   }
   static const std::map<std::string, std::size_t> least = {
-      {"size", 1},     {"ndims", 1},  {"fill", 2},         {"zeros", 1},     {"ones", 1},     {"identity", 1},
-      {"linspace", 3}, {"scalar", 1}, {"vector", 1},       {"transpose", 1}, {"diagonal", 1}, {"cross", 2},
-      {"cat", 2},      {"skew", 1},   {"outerProduct", 2}, {"symmetric", 1}};
+      {"size", 1},     {"ndims", 1},  {"fill", 2},   {"zeros", 1},        {"ones", 1},      {"identity", 1},
+      {"linspace", 3}, {"scalar", 1}, {"vector", 1}, {"matrix", 1},       {"transpose", 1}, {"diagonal", 1},
+      {"cross", 2},    {"cat", 2},    {"skew", 1},   {"outerProduct", 2}, {"symmetric", 1}};
   const auto found = least.find(name);
   if (found == least.end()) return false;
   if (operands.size() < found->second) fail(expression.place, fmt::format("{} takes more arguments", name));
@@ -208,7 +208,7 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
     return true;
   }
   if (name == "linspace") return linspace(expression, scope, result);
-  if (name == "size" || name == "ndims" || name == "scalar" || name == "vector" || name == "cat") {
+  if (name == "size" || name == "ndims" || name == "scalar" || name == "vector" || name == "matrix" || name == "cat") {
     return call_shape(name, expression, scope, result);
   }
   return call_matrix(name, expression, scope, result);
@@ -249,18 +249,44 @@ bool Flattener::call_shape(const std::string& name, const Expression& expression
     result = Value::scalar(number(static_cast<double>(a.dims.size())));
   } else if (name == "scalar" || name == "vector") {
     result = name == "scalar" && a.items.size() == 1 ? Value::scalar(a.items[0]) : Value::vector(a.items);
-  } else {
-    const int along = integer(*operands[0], scope, "the dimension");
-    if (along != 1) fail(expression.place, "cat is supported along the first dimension");
-    for (std::size_t k = 1; k < operands.size(); ++k) {
-      const Value next = evaluate(*operands[k], scope);
-      if (next.dims.empty()) fail(operands[k]->place, "cat takes arrays");
-      if (k == 1) result.dims = next.dims;
-      if (k > 1) result.dims[0] += next.dims[0];
-      result.items.insert(result.items.end(), next.items.begin(), next.items.end());
+  } else if (name == "matrix") {
+    result = a;
+    result.dims.resize(2, 1);
+    const std::size_t rows = static_cast<std::size_t>(result.dims[0]);
+    if (rows * static_cast<std::size_t>(result.dims[1]) != a.items.size()) {
+      fail(expression.place, fmt::format("matrix of {}", shape_text(a)));
     }
+  } else {
+    result = catenated(expression, scope);
   }
   return true;
+}
+
+/// cat(dimension, array, ...): in every block of the dimensions before this one, the arrays one after the other.
+Value Flattener::catenated(const Expression& expression, const Scope& scope) {
+  const auto along = static_cast<std::size_t>(integer(*expression.operands[0], scope, "the dimension")) - 1;
+  std::vector<Value> parts;
+  for (std::size_t k = 1; k < expression.operands.size(); ++k) {
+    const Place place = expression.operands[k]->place;
+    parts.push_back(evaluate(*expression.operands[k], scope));
+    std::vector<int> dims = parts.back().dims;
+    if (along >= dims.size()) fail(place, fmt::format("{} has no dimension {}", shape_text(parts.back()), along + 1));
+    dims[along] = parts[0].dims.size() == dims.size() ? parts[0].dims[along] : 0;
+    if (dims != parts[0].dims) fail(place, "the arrays of cat differ in their other dimensions");
+  }
+  Value result;
+  result.dims = parts[0].dims;
+  std::size_t blocks = 1;
+  for (std::size_t k = 0; k < along; ++k) blocks *= static_cast<std::size_t>(result.dims[k]);
+  for (std::size_t k = 1; k < parts.size(); ++k) result.dims[along] += parts[k].dims[along];
+  for (std::size_t block = 0; block < blocks; ++block) {
+    for (const Value& part : parts) {
+      const auto size = static_cast<std::ptrdiff_t>(part.items.size() / blocks);
+      const auto begin = part.items.begin() + static_cast<std::ptrdiff_t>(block) * size;
+      result.items.insert(result.items.end(), begin, begin + size);
+    }
+  }
+  return result;
 }
 
 bool Flattener::call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {

@@ -133,6 +133,7 @@ class Flattener {
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool linspace(const Expression& expression, const Scope& scope, Value& result);
+  Value catenated(const Expression& expression, const Scope& scope);
   bool call_shape(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);

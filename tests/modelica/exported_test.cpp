@@ -39,6 +39,18 @@ TEST(Exported, NamesShareTheDimensionsOfAType) {
   EXPECT_EQ(model.states, (std::vector<std::string>{"a[1]", "a[2]"}));
 }
 
+TEST(Exported, ArraysAreJoinedAlongEveryDimension) {
+  const CompiledModel model = compiled(model_text(
+      "Real a[2, 2](each start = 1.0), b[2, 1], c[2, 3], d[3, 2], e[2, 1];",
+      "der(a) = -a;\nb = fill(time, 2, 1);\nc = cat(2, a, b);\nd = cat(1, a, {{1.0, time}});\ne = matrix(b[:, 1]);"));
+  EXPECT_EQ(model.equations, 20);
+  // b has two elements, and the second row of c begins after three: it is that of a, and time.
+  EXPECT_NE(model.header.find("o[5] = a_2_1;\n    o[6] = a_2_2;\n    o[7] = t;"), std::string::npos) << model.header;
+  expect_errors(model_text("Real c[2, 3];", "c = cat(2, zeros(2, 2), zeros(1, 1));"),
+                {"the arrays of cat differ in their other dimensions"});
+  expect_errors(model_text("Real c[2];", "c = cat(2, {1.0}, {time});"), {"[1] has no dimension 2"});
+}
+
 TEST(Exported, ElementsAreAssignedAsAnArray) {
   const CompiledModel model = compiled(
       "model 'M'\nBoolean 'r[1]';\nBoolean 'r[2]';\nBoolean 'b[1]';\nBoolean 'b[2]';\nequation\n"

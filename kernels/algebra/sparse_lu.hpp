@@ -304,8 +304,9 @@ class SparseLU {
     Number& target = value_[operation.target];
     if constexpr (kind == sparse_lu::Kind::reciprocal) {
       target = reciprocal(target);
-      // An exact zero on the diagonal, or an overflow above it.
-      good = good & is_finite(magnitude(target));
+      // No exact zero on the diagonal, and no infinity, with which every correction would be zero.
+      const Real size = magnitude(target);
+      good = good & (size > Real(0.0)) & is_finite(size);
     } else if constexpr (kind == sparse_lu::Kind::multiplier) {
       target = target * value_[operation.left];
       good = good & (magnitude(target) * scale[column_of_slot(operation.target)] <=

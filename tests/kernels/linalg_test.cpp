@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/algebra/factors.hpp"
 #include "kernels/lane/pack.hpp"
@@ -191,6 +192,9 @@ TEST(Entries, FindTheirPlacesWithAndWithoutATable) {
 TEST(Factors, ReportSingularMatrices) {
   WithWorkspace<Factors<double, Full>> factors;
   EXPECT_FALSE(factors.factor<false>(true, [](int) { return 1.0; })) << "all entries one: rank 1";
+  // Its reciprocal would make every correction zero, as if Newton's method had converged.
+  const auto infinite = [](int k) { return k == 0 ? std::numeric_limits<double>::infinity() : 1.0 / (1.0 + k * k); };
+  EXPECT_FALSE(factors.factor<false>(true, infinite)) << "an infinite entry";
   WithWorkspace<Factors<double, Deficient>> deficient;
   EXPECT_FALSE(deficient.factor<false>(true, [](int k) { return 1.0 + k * k; })) << "no entries in a row";
 }

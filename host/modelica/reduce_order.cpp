@@ -160,28 +160,36 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
       std::any_of(members.begin(), members.end(), [&](int i) { return is_simplified(equations[at(i)].residual); });
   keeps_steps_whole_ = !model_.invariants.empty();
   choose_torn(equations, inside, incidence, unknowns, block);
-  if (of_stage_ && !block.torn.empty() && divides_computed(block)) {
+  if (of_stage_ && divides_computed(block)) {
     keeps_steps_whole_ = true;
     choose_torn(equations, inside, incidence, unknowns, block);
   }
   return block;
 }
 
-/// Do steps divide by gamma h what other steps compute from the torn variables? Of a state that follows from the
-/// voltage at a small resistance, rounding errors over a short step are more than the stage, and no Newton iteration
-/// gets below them. Those of a torn variable are as small as it is.
+/// Do steps divide by gamma h what other steps compute, or does what the integrator has follow from such a quotient?
+/// Of a state that follows from the voltage at a small resistance, rounding errors over a short step are more than the
+/// stage; and a velocity that is the difference of two positions over the step has theirs. No Newton iteration gets
+/// below them.
 bool Reducer::divides_computed(const Block& block) {
   const Node rate = graph_.stage(Op::stage_rate);
   const std::set<Node> torn(block.torn.begin(), block.torn.end());
+  std::set<Node> given = torn;
   std::set<Node> computed;
+  std::set<Node> quotients;
   for (const Step& step : block.steps) {
     const std::vector<Node> nodes = graph_.below(step.value);
     const auto contains = [&](const std::set<Node>& some) {
       return std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return some.contains(node); });
     };
     const bool of_computed = contains(computed);
-    if (of_computed && std::binary_search(nodes.begin(), nodes.end(), rate)) return true;
+    const bool divides = std::binary_search(nodes.begin(), nodes.end(), rate);
+    if (of_computed && divides) return true;
     if (of_computed || contains(torn)) computed.insert(step.quantity);
+    const bool of_quotient = contains(quotients) || (divides && contains(given));
+    if (of_quotient && known_before_.contains(step.quantity)) return true;
+    if (of_quotient) quotients.insert(step.quantity);
+    given.insert(step.quantity);
   }
   return false;
 }

@@ -84,6 +84,12 @@ ModelCode::ModelCode(ReducedModel& model, std::string file)
   for (const Block& block : model_.blocks) steps_.insert(steps_.end(), block.steps.begin(), block.steps.end());
   for (std::size_t k = 0; k < steps_.size(); ++k) step_of_[steps_[k].quantity] = k;
   number_quantities();
+  const auto known = [&](Node node) { return from_parameters(node); };
+  for (Step& step : steps_) step.value = with_reciprocals(step.value, known);
+  for (const int i : model_.residuals) {
+    Node& residual = model_.equations[at(i)].residual;
+    residual = with_reciprocals(residual, known);
+  }
   gather_stage_steps();
   find_events();
   hoist();
@@ -120,6 +126,22 @@ bool ModelCode::from_parameters(Node root) {
     from_parameters_[node] = known;
   }
   return from_parameters_[root];
+}
+
+/// A product is cheaper than a quotient: divisors that are known are inverted once.
+Node ModelCode::with_reciprocals(Node root, const std::function<bool(Node)>& known) {
+  std::unordered_map<Node, Node> made;
+  for (const Node node : graph_.below(root)) {
+    const NodeData data = graph_[node];
+    Node operand[3] = {no_node, no_node, no_node};
+    for (int k = 0; k < Graph::operands(data); ++k) operand[k] = made[data.operand[k]];
+    if (data.op == Op::divide && known(data.operand[1]) && !known(data.operand[0])) {
+      made[node] = graph_.multiply(operand[0], graph_.divide(graph_.number(1.0), operand[1]));
+    } else {
+      made[node] = Graph::operands(data) == 0 ? node : graph_.rebuild(data, operand[0], operand[1], operand[2]);
+    }
+  }
+  return made[root];
 }
 
 void ModelCode::hoist_below(Node root) {

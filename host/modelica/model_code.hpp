@@ -43,6 +43,7 @@ class ModelCode {
   void hoist();
   void hoist_below(Node root);
   bool from_parameters(Node node);
+  Node with_reciprocals(Node root, const std::function<bool(Node)>& known);
   std::string variables();
   std::string parameters();
   std::string derive();
@@ -73,7 +74,6 @@ class ModelCode {
   enum class Since { step, stage, iteration };
   Since known_since(Node node);
   std::vector<Step> stage_steps(Since since);
-  Node with_reciprocals(Node root);
   void bind_stage(Body& body);
 
   /// Names for the leaves below the roots: `unknowns`[i], p[i], and `t`.

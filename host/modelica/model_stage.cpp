@@ -33,29 +33,12 @@ ModelCode::Since ModelCode::known_since(Node root) {
   return since_[root];
 }
 
-/// A product is cheaper than a quotient: divisors that the step determines are inverted once.
-Node ModelCode::with_reciprocals(Node root) {
-  std::unordered_map<Node, Node> made;
-  for (const Node node : graph_.below(root)) {
-    const NodeData data = graph_[node];
-    Node operand[3] = {no_node, no_node, no_node};
-    for (int k = 0; k < Graph::operands(data); ++k) operand[k] = made[data.operand[k]];
-    if (data.op == Op::divide && known_since(data.operand[1]) == Since::step &&
-        known_since(data.operand[0]) != Since::step) {
-      made[node] = graph_.multiply(operand[0], graph_.divide(graph_.number(1.0), operand[1]));
-    } else {
-      made[node] = Graph::operands(data) == 0 ? node : graph_.rebuild(data, operand[0], operand[1], operand[2]);
-    }
-  }
-  return made[root];
-}
-
 /// Takes over the assignments of the blocks of a stage.
 void ModelCode::gather_stage_steps() {
   if (!model_.stage.found) return;
   for (const Block& block : model_.stage.blocks) {
     for (Step step : block.steps) {
-      step.value = with_reciprocals(step.value);
+      step.value = with_reciprocals(step.value, [&](Node node) { return known_since(node) == Since::step; });
       const Since since = graph_.is_condition(step.value) ? Since::iteration : known_since(step.value);
       since_[step.quantity] = std::max(since, Since::stage);
       stage_steps_.push_back(step);

@@ -167,10 +167,10 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
   return block;
 }
 
-/// Do steps divide by gamma h what other steps compute, or does what the integrator has follow from such a quotient?
-/// Of a state that follows from the voltage at a small resistance, rounding errors over a short step are more than the
-/// stage; and a velocity that is the difference of two positions over the step has theirs. No Newton iteration gets
-/// below them.
+/// Do steps divide by gamma h what other steps compute, or is what the integrator has such a quotient? Of a state that
+/// follows from the voltage at a small resistance, rounding errors over a short step are more than the stage; and a
+/// velocity that is the difference of two positions over the step has theirs. No Newton iteration gets below them. In
+/// a block without unknowns to iterate for, where that costs nothing, nor does anything else follow from a quotient.
 bool Reducer::divides_computed(const Block& block) {
   const Node rate = graph_.stage(Op::stage_rate);
   const std::set<Node> torn(block.torn.begin(), block.torn.end());
@@ -186,7 +186,8 @@ bool Reducer::divides_computed(const Block& block) {
     const bool divides = std::binary_search(nodes.begin(), nodes.end(), rate);
     if (of_computed && divides) return true;
     if (of_computed || contains(torn)) computed.insert(step.quantity);
-    const bool of_quotient = contains(quotients) || (divides && contains(given));
+    const bool is_quotient = divides && contains(given);
+    const bool of_quotient = is_quotient || (torn.empty() && contains(quotients));
     if (of_quotient && known_before_.contains(step.quantity)) return true;
     if (of_quotient) quotients.insert(step.quantity);
     given.insert(step.quantity);

@@ -1,4 +1,4 @@
-// Tables with one abscissa, whose functions are external in the Modelica Standard Library, become expressions.
+// Tables, whose functions are external in the Modelica Standard Library, become expressions.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -21,12 +21,10 @@ Value Flattener::construct_table(const Class& type, const Expression& expression
   for (const auto& inner : type.classes) {
     if (inner->name == "constructor") constructor = inner.get();
   }
-  if (constructor == nullptr || !constructor->external_name.starts_with(library + "Combi") ||
-      constructor->external_name.starts_with(library + "CombiTable2D")) {
-    fail(expression.place, fmt::format("'{}' is an external object: of those, only tables with one abscissa are "
-                                       "supported",
-                                       type.name));
+  if (constructor == nullptr || !constructor->external_name.starts_with(library + "Combi")) {
+    fail(expression.place, fmt::format("'{}' is an external object: of those, only tables are supported", type.name));
   }
+  const bool has_rows = constructor->external_name.starts_with(library + "CombiTable2D");
   std::map<std::string, const Expression*> arguments;
   std::size_t position = 0;
   for (const Declaration& input : constructor->declarations) {
@@ -41,7 +39,7 @@ Value Flattener::construct_table(const Class& type, const Expression& expression
   const auto number = [&](const std::string& name, double otherwise) {
     return arguments[name] == nullptr ? otherwise : constant(*arguments[name], scope, name.c_str());
   };
-  if (arguments["table"] == nullptr || arguments["columns"] == nullptr) {
+  if (arguments["table"] == nullptr || (arguments["columns"] == nullptr && !has_rows)) {
     fail(expression.place, "a table needs its data and columns");
   }
   Table table;
@@ -52,23 +50,59 @@ Value Flattener::construct_table(const Class& type, const Expression& expression
   table.events = static_cast<TimeEvents>(std::lround(number("timeEvents", 1.0)));
   table.start_time = number("startTime", -1e60);
   table.shift_time = number("shiftTime", 0.0);
-  read_table(*arguments["table"], *arguments["columns"], scope, table);
+  if (has_rows) {
+    read_rows(*arguments["table"], scope, table);
+  } else {
+    read_table(*arguments["table"], *arguments["columns"], scope, table);
+  }
   Value result;
   result.table = std::make_shared<const Table>(std::move(table));
   return result;
 }
 
-void Flattener::read_table(const Expression& data, const Expression& columns, const Scope& scope, Table& table) {
-  const Value matrix = evaluate(data, scope);
+double Flattener::table_number(Node node, Place place) {
+  const double value = numeric(node);
+  if (!std::isfinite(value)) fail(place, "the data of a table need to be known when the model is compiled");
+  return value;
+}
+
+Value Flattener::table_matrix(const Expression& data, const Scope& scope) {
+  Value matrix = evaluate(data, scope);
   if (matrix.dims.size() != 2 || matrix.items.empty()) {
     fail(data.place, "the data of the table are in a file: not supported");
   }
+  return matrix;
+}
+
+/// The first column has the first abscissa, the first row the second one.
+void Flattener::read_rows(const Expression& data, const Scope& scope, Table& table) {
+  if (table.smoothness != Smoothness::linear && table.smoothness != Smoothness::constant) {
+    fail(data.place, "tables of two abscissas are supported with linear or constant segments");
+  }
+  const Value matrix = table_matrix(data, scope);
   const auto width = static_cast<std::size_t>(matrix.dims[1]);
-  const auto known = [&](Node node) {
-    const double value = numeric(node);
-    if (!std::isfinite(value)) fail(data.place, "the data of a table need to be known when the model is compiled");
-    return value;
+  const auto entry = [&](std::size_t row, std::size_t column) {
+    return table_number(matrix.items[row * width + column], data.place);
   };
+  const auto append = [&](std::vector<double>& abscissas, double value, const char* what) {
+    if (!abscissas.empty() && value <= abscissas.back()) {
+      fail(data.place, fmt::format("the first {} of the table needs to increase", what));
+    }
+    abscissas.push_back(value);
+  };
+  for (std::size_t column = 1; column < width; ++column) append(table.x, entry(0, column), "row");
+  for (std::size_t row = 1; row * width < matrix.items.size(); ++row) {
+    append(table.rows, entry(row, 0), "column");
+    table.columns.emplace_back();
+    for (std::size_t column = 1; column < width; ++column) table.columns.back().push_back(entry(row, column));
+  }
+  if (table.x.empty() || table.rows.empty()) fail(data.place, "a table of two abscissas needs values of both");
+}
+
+void Flattener::read_table(const Expression& data, const Expression& columns, const Scope& scope, Table& table) {
+  const Value matrix = table_matrix(data, scope);
+  const auto width = static_cast<std::size_t>(matrix.dims[1]);
+  const auto known = [&](Node node) { return table_number(node, data.place); };
   for (std::size_t at = 0; at < matrix.items.size(); at += width) {
     table.x.push_back(known(matrix.items[at]));
     const bool rises = table.x.size() < 2 || table.x.back() > table.x[table.x.size() - 2];
@@ -106,21 +140,53 @@ Node Flattener::chosen_piece(const Pieces& pieces, Node u, bool slope, const std
   return sum;
 }
 
-Node Flattener::table_value(const Table& table, std::size_t column, Node u, bool slope, bool silent, Place place) {
-  Pieces pieces = pieces_of(table, column);
-  if (pieces.bounds.empty()) fail(place, "a table of splines whose abscissas repeat is not supported");
-  const Node first = graph_.number(table.x.front());
-  if (table.extrapolation == Extrapolation::periodic && table.period() > 0.0) {
-    const Node period = graph_.number(table.period());
+/// An argument within the abscissas, where the table is periodic or does not extrapolate.
+Node Flattener::table_argument(const Table& table, const std::vector<double>& x, Node u, bool silent, Place place) {
+  const Node first = graph_.number(x.front());
+  if (table.extrapolation == Extrapolation::periodic && x.back() > x.front()) {
+    const Node period = graph_.number(x.back() - x.front());
     const Node turns = graph_.call(Function::floor, graph_.divide(graph_.subtract(u, first), period), no_node, silent);
     u = graph_.subtract(u, graph_.multiply(turns, period));
   }
   if (table.extrapolation == Extrapolation::none) {
-    const Node last = graph_.number(table.x.back());
+    const Node last = graph_.number(x.back());
     const Node inside_all = graph_.conjunction(graph_.relation(Op::less_equal, first, u, true),
                                                graph_.relation(Op::less_equal, u, last, true));
     assert_that(inside_all, "the table is left, and does not extrapolate", place);
   }
+  return u;
+}
+
+/// Along the second abscissa first, then between the values of two rows.
+Node Flattener::surface_value(const Table& table, Node u1, Node u2, bool silent, Place place) {
+  std::vector<Node> values;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) values.push_back(table_value(table, i, u2, false, silent, place));
+  const std::vector<double>& x = table.rows;
+  const Node u = table_argument(table, x, u1, silent, place);
+  const bool constant = table.smoothness == Smoothness::constant;
+  const bool holds = table.extrapolation == Extrapolation::hold;
+  // Pieces that end at each abscissa, and the one on the right of all.
+  Node result = no_node;
+  for (std::size_t k = x.size() + 1; k-- > 0;) {
+    const bool outside = k == 0 || k == x.size();
+    const std::size_t first = k == 0 ? 0 : std::min(k, x.size() - 1) - 1;
+    Node piece = values[k == 0 ? 0 : k - 1];
+    if (!constant && x.size() > 1 && !(outside && holds)) {
+      const Node share =
+          graph_.divide(graph_.subtract(u, graph_.number(x[first])), graph_.number(x[first + 1] - x[first]));
+      piece = graph_.add(values[first], graph_.multiply(share, graph_.subtract(values[first + 1], values[first])));
+    }
+    result = result == no_node
+                 ? piece
+                 : graph_.choice(graph_.relation(Op::less, u, graph_.number(x[k]), silent || !constant), piece, result);
+  }
+  return result;
+}
+
+Node Flattener::table_value(const Table& table, std::size_t column, Node u, bool slope, bool silent, Place place) {
+  Pieces pieces = pieces_of(table, column);
+  if (pieces.bounds.empty()) fail(place, "a table of splines whose abscissas repeat is not supported");
+  u = table_argument(table, table.x, u, silent, place);
   // Kinks cost the integrator a step; jumps are events.
   return chosen_piece(pieces, u, slope, [&](std::size_t k) {
     return graph_.relation(Op::less, u, graph_.number(pieces.bounds[k]), silent || !pieces.jumps[k]);
@@ -190,11 +256,20 @@ bool Flattener::call_table(const Class& function, const std::vector<Value>& argu
     result = Value::scalar(node);
     return true;
   };
-  if (name == "minimumAbscissa" || name == "minimumTime") return scalar(graph_.number(table.x.front()));
-  if (name == "maximumAbscissa" || name == "maximumTime") return scalar(graph_.number(table.x.back()));
+  const bool least = name == "minimumAbscissa" || name == "minimumTime";
+  if (least || name == "maximumAbscissa" || name == "maximumTime") {
+    const auto end = [&](const std::vector<double>& x) { return graph_.number(least ? x.front() : x.back()); };
+    if (table.rows.empty()) return scalar(end(table.x));
+    result = Value::vector({end(table.rows), end(table.x)});
+    return true;
+  }
   if (name == "nextTimeEvent") return scalar(next_time_event(table, argument(1)));
   const bool slope = name == "getDerValue";
   if (name != "getValue" && !slope) return false;
+  if (!table.rows.empty()) {
+    if (slope) fail(place, "the derivative of a table of two abscissas is not supported as a call");
+    return scalar(surface_value(table, argument(1), argument(2), silent, place));
+  }
   const double column = numeric(argument(1));
   if (!(column >= 1.0 && column <= static_cast<double>(table.columns.size()))) fail(place, "the table has no column");
   const std::size_t at = static_cast<std::size_t>(column) - 1;

@@ -146,6 +146,11 @@ class Flattener {
   Value construct_table(const Class& type, const Expression& expression, const Scope& scope);
   void read_table(const Expression& data, const Expression& columns, const Scope& scope, Table& table);
   Node chosen_piece(const Pieces& pieces, Node u, bool slope, const std::function<Node(std::size_t)>& inside);
+  double table_number(Node node, Place place);
+  Value table_matrix(const Expression& data, const Scope& scope);
+  void read_rows(const Expression& data, const Scope& scope, Table& table);
+  Node table_argument(const Table& table, const std::vector<double>& x, Node u, bool silent, Place place);
+  Node surface_value(const Table& table, Node u1, Node u2, bool silent, Place place);
   Node table_value(const Table& table, std::size_t column, Node u, bool slope, bool silent, Place place);
   Node time_table_value(const Table& table, std::size_t column, Node t, Node next, bool slope, Place place);
   Node next_time_event(const Table& table, Node t);

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of the Modelica Standard Library with one abscissa: what its C functions compute, as pieces of polynomials.
+// Tables of the Modelica Standard Library: what its C functions compute, as pieces of polynomials.
 #include <vector>
 
 namespace manyfold::modelica {
@@ -11,7 +11,8 @@ enum class TimeEvents { always = 1, at_jumps, never };
 
 struct Table {
   std::vector<double> x;
-  std::vector<std::vector<double>> columns;  ///< those that are asked for
+  std::vector<std::vector<double>> columns;  ///< those that are asked for; of two abscissas one for each of the first
+  std::vector<double> rows;                  ///< the first of two abscissas, of which x is then the second
   Smoothness smoothness = Smoothness::linear;
   Extrapolation extrapolation = Extrapolation::hold;
   TimeEvents events = TimeEvents::always;

@@ -65,6 +65,11 @@ function 'last'
   output Real 'y';
 external "C" 'y' = ModelicaStandardTables_CombiTable1D_maximumAbscissa('id');
 end 'last';
+function 'surface'
+  input 'Surface' 'id'; input Real 'u1'; input Real 'u2';
+  output Real 'y';
+external "C" 'y' = ModelicaStandardTables_CombiTable2D_getValue('id', 'u1', 'u2');
+end 'surface';
 type 'Smoothness' = enumeration('Linear', 'Continuous', 'Constant', 'Monotone1', 'Monotone2', 'Modified');
 type 'Extrapolation' = enumeration('Hold', 'LastTwo', 'Periodic', 'No');
 class 'Table'
@@ -80,6 +85,15 @@ extends ExternalObject;
   external "C" ModelicaStandardTables_CombiTable1D_close('object');
   end destructor;
 end 'Table';
+class 'Surface'
+extends ExternalObject;
+  function constructor
+    input String 'tableName'; input String 'fileName'; input Real[:, :] 'table'; input 'Smoothness' 'smoothness';
+    input 'Extrapolation' 'extrapolation' = 'Extrapolation'.'LastTwo'; input Boolean 'verboseRead' = true;
+    output 'Surface' 'object';
+  external "C" 'object' = ModelicaStandardTables_CombiTable2D_init3('fileName', 'table', size('table', 1));
+  end constructor;
+end 'Surface';
 class 'TimeTable'
 extends ExternalObject;
   function constructor
@@ -91,7 +105,8 @@ extends ExternalObject;
 end 'TimeTable';
 )";
 
-// u goes from -1 to 7 through a table from 0 to 5. The integrals are those of SciPy's interpolators.
+// u goes from -1 to 7 through tables from 0 to 5, 3 - u/2 through the second abscissa from 0 to 2.5. The integrals are
+// those of SciPy's interpolators.
 TEST_F(ModelicaEvents, TablesOfAllKinds) {
   std::string declarations = "Real 'u' = 8.0 * time / 6.0 - 1.0;\nparameter Real 'end' = 'last'('t1');\n";
   std::string equations;
@@ -107,10 +122,20 @@ TEST_F(ModelicaEvents, TablesOfAllKinds) {
     declarations += zero_at_start(fmt::format("i{}", k));
     equations += integral(fmt::format("i{}", k), fmt::format("'value'('t{}', 1, 'u')", k));
   }
+  for (const auto& [k, kind] :
+       {std::pair(8, "Linear', 'Extrapolation'.'LastTwo"), std::pair(9, "Constant', 'Extrapolation'.'Hold")}) {
+    declarations += fmt::format(
+        "parameter 'Surface' 't{0}' = 'Surface'(\"NoName\", \"NoName\", {{{{0.0, 0.0, 1.0, 2.5}}, {{0.0, 1.0, 2.0, "
+        "0.0}}, {{1.0, "
+        "3.0, 1.0, 4.0}}, {{3.0, 2.0, 2.0, 5.0}}, {{5.0, 0.0, 3.0, 1.0}}}}, 'Smoothness'.'{1}');\n",
+        k, kind);
+    declarations += zero_at_start(fmt::format("i{}", k));
+    equations += integral(fmt::format("i{}", k), fmt::format("'surface'('t{}', 'u', 3.0 - 0.5 * 'u')", k));
+  }
   solve(table_library, declarations, "equation\n" + equations + "annotation(experiment(StopTime = 6));\n",
         [](const json& values) {
-          const double expected[] = {3.9375, 1.822477921, 8.625, 4.21875, 4.21875, 2.788659873, 12.0};
-          for (int k = 1; k <= 7; ++k) expect(values, fmt::format("i{}", k).c_str(), expected[k - 1], 1e-5);
+          const double expected[] = {3.9375, 1.822477921, 8.625, 4.21875, 4.21875, 2.788659873, 12.0, 5.09375, 4.5};
+          for (int k = 1; k <= 9; ++k) expect(values, fmt::format("i{}", k).c_str(), expected[k - 1], 1e-5);
         },
         {"radau5", "bdf"});
 }

@@ -136,8 +136,12 @@ TEST(Exported, TablesAreRefusedWithAReason) {
   expect_errors(table(one, "{{0.0, 1.0}, {0.0, 2.0}}, {2}"), {"the first column of the table needs to increase"});
   expect_errors(table(one, "{{0.0, 1.0}, {1.0, 2.0}}, {3}"), {"the table has no such column"});
   expect_errors(table(one, "fill(0.0, 0, 2), {2}"), {"the data of the table are in a file: not supported"});
-  expect_errors(table("ModelicaStandardTables_CombiTable2D_init3", "{{0.0, 1.0}, {1.0, 2.0}}, {2}"),
-                {"only tables with one abscissa are supported"});
+  const std::string two = "ModelicaStandardTables_CombiTable2D_init3";
+  expect_errors(table(two, "{{0.0, 1.0, 1.0}, {1.0, 2.0, 3.0}}, {2}"),
+                {"the first row of the table needs to increase"});
+  expect_errors(table(two, "{{0.0, 1.0}, {2.0, 2.0}, {1.0, 2.0}}, {2}"), {"the first column of the table needs to"});
+  expect_errors(table(two, "{{0.0}, {1.0}}, {2}"), {"a table of two abscissas needs values of both"});
+  expect_errors(table("other_init", "{{0.0, 1.0}, {1.0, 2.0}}, {2}"), {"only tables are supported"});
 }
 
 TEST(Exported, FunctionsAreArguments) {

@@ -223,17 +223,19 @@ void Flattener::merge_frames(Node condition, Frame& taken, const Frame& other, F
 }
 
 void Flattener::execute_loop(const Statement& statement, Frame& frame) {
+  // Parameters that say how often the loop turns shape the equations.
+  const auto holds = [&](Node condition) { return numeric(condition) == 1.0; };
   const auto turn = [&](Frame& inner) {
     execute(statement.branches[0].body, inner);
-    return graph_.is_number(inner.left, 1.0) || graph_.is_number(inner.returned, 1.0);
+    return holds(inner.left) || holds(inner.returned);
   };
   if (statement.kind == Statement::Kind::while_loop) {
     for (int turns = 0;; ++turns) {
-      const Node condition = scalar(*statement.branches[0].condition, frame.scope);
-      if (!graph_.is_number(condition)) {
+      const double condition = numeric(scalar(*statement.branches[0].condition, frame.scope));
+      if (std::isnan(condition)) {
         fail(statement.place, "how often this loop turns depends on variables: not supported");
       }
-      if (graph_.value(condition) == 0.0) break;
+      if (condition == 0.0) break;
       if (turns == most_turns) fail(statement.place, fmt::format("this loop turns more than {} times", most_turns));
       if (turn(frame)) break;
     }

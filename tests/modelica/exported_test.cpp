@@ -160,6 +160,19 @@ TEST(Exported, FunctionsAreArguments) {
   expect_errors(package_text(functions, state, "der('x') = 'times' + 1.0;"), {"'times' is a function"});
 }
 
+TEST(Exported, ParametersSayHowOftenALoopTurns) {
+  const auto factorial = [](const std::string& begin, const std::string& end) {
+    return compiled(
+               package_text("function 'f'\ninput Integer 'n';\noutput Real 'y' = 1.0;\nInteger 'k' = 1;\nalgorithm\n" +
+                                begin + "'y' := 'y' * 'k';\n'k' := 'k' + 1;\n" + end + "end while;\nend 'f';",
+                            "parameter Integer 'n' = 5;\nReal 'x'(start = 0.0);", "der('x') = 'f'('n');"))
+        .header;
+  };
+  EXPECT_NE(factorial("while true loop\n", "if 'k' > 'n' then\nbreak;\nend if;\n").find("der_x = 120.0;"),
+            std::string::npos);
+  EXPECT_NE(factorial("while 'k' <= 'n' loop\n", "").find("der_x = 120.0;"), std::string::npos);
+}
+
 TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
   expect_errors("model m\nReal y;\nequation\npartition\nClock c = Clock(0.1);\nend m;\n",
                 {"clocked models are not supported"});

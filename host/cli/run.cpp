@@ -8,6 +8,7 @@
 #include "host/cli/progress.hpp"
 #include "host/cli/references.hpp"
 #include "host/compiler/catalog.hpp"
+#include "host/compiler/model_source.hpp"
 #include "host/io/result_file.hpp"
 #include "host/io/sweep_file.hpp"
 #include "host/io/unfinished_file.hpp"
@@ -184,6 +185,14 @@ std::optional<PreparedJob> prepare_unless_stopped(const Sweep& sweep, std::optio
   return std::nullopt;
 }
 
+/// Initial equations and clocks of a Modelica model know one time.
+void warn_of_start(const Sweep& sweep, const ResolvedSweep& resolved, const ModelDescription& model) {
+  if (!is_modelica(sweep.model) || resolved.t_span[0] == model.t_begin) return;
+  announce(
+      fmt::format("warning: t_span begins at {}, but start values and clocks of '{}' are those of its StartTime, {}",
+                  resolved.t_span[0], model.name, model.t_begin));
+}
+
 ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolved, const PreparedJob& prepared) {
   ResultFileSettings settings;
   settings.model = prepared.model();
@@ -318,6 +327,7 @@ int run(const RunArguments& arguments) {
   if (!made) return interrupted;
   PreparedJob& prepared = *made;
   if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
+  warn_of_start(sweep, *resolved, prepared.model());
   prepared.job().stop = &stop_requested;
   ResultFileSettings settings = file_settings(sweep, *resolved, prepared);
   settings.history = arguments.command_line;

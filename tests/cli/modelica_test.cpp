@@ -277,13 +277,14 @@ TEST_F(ModelicaFiles, ASweepRuns) {
          "\"A\");\n  equation\n    'C.i' = 'C.C' * der('C.v');\n    'C.v' = -'R.R' * "
          "'C.i';\n    annotation(experiment(StopTime = 1.0));\n  end 'RC';\nend 'RC';\n";
   std::ofstream(folder_ / "sweep.toml")
-      << "model = \"circuit.mo\"\nt_span = [0.0, 1.0]\n[solver]\nmethod = \"radau5\"\n"
+      << "model = \"circuit.mo\"\nt_span = [0.5, 1.5]\n[solver]\nmethod = \"radau5\"\n"
          "rtol = 1e-8\natol = 1e-10\n[ensemble]\ninstances = 50\nsampler = \"sobol\"\n"
          "[parameters]\n\"R.R\" = { distribution = \"uniform\", min = 1.0, max = 3.0 }\n"
          "[output]\nfile = \"out.nc\"\nvariables = [\"C.v\", \"C.i\"]\n";
   const Outcome outcome = call("run sweep.toml --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["by_status"]["success"], 50);
+  EXPECT_NE(outcome.err.find("warning: t_span begins at 0.5, but start values"), std::string::npos) << outcome.err;
   const json one = solution("circuit.mo --set R.R=4 --method radau5 --rtol 1e-8");
   EXPECT_NEAR(one["values"]["C.v"].get<double>(), std::exp(-0.5), 1e-6);
   EXPECT_NEAR(one["values"]["C.i"].get<double>(), -std::exp(-0.5) / 4.0, 1e-6);

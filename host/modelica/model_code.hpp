@@ -66,6 +66,7 @@ class ModelCode {
   std::string stage_constants();
   std::string stage_terms();
   std::string stage_guess();
+  Node stage_guess_of(Node torn);
   std::string stage_equations();
   void gather_stage_steps();
   void hoist_stage();

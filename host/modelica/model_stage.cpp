@@ -129,15 +129,28 @@ std::string ModelCode::stage_terms() {
       body.text());
 }
 
-/// The unknowns of the stage for given y.
+/// The unknown of the stage for given y. A derivative is what the formula of the method makes of it.
+Node ModelCode::stage_guess_of(Node torn) {
+  const NodeData data = graph_[torn];
+  if (data.order == 0 || place_in_y_.contains(torn)) return torn;
+  const Node state = graph_.variable(data.index, data.order - 1);
+  const auto place = place_in_y_.find(state);
+  if (place == place_in_y_.end()) return torn;
+  const Node increment = graph_.subtract(state, graph_.stage(Op::stage_base, place->second));
+  return graph_.multiply(increment, graph_.stage(Op::stage_rate));
+}
+
 std::string ModelCode::stage_guess() {
   names_ = Names();
   Body body(graph_, names_, 4);
-  program(body, model_.stage.torn, "p");
-  for (std::size_t k = 0; k < model_.stage.torn.size(); ++k) {
-    body.line(fmt::format("z[{}] = {};", k, body.number(model_.stage.torn[k])));
-  }
-  return function("stage_guess(const auto& t, const auto& y, const auto& p, auto& z)", body.text());
+  bind_stage(body);
+  std::vector<Node> guesses;
+  for (const Node torn : model_.stage.torn) guesses.push_back(stage_guess_of(torn));
+  program(body, guesses, "p");
+  for (std::size_t k = 0; k < guesses.size(); ++k) body.line(fmt::format("z[{}] = {};", k, body.number(guesses[k])));
+  return function(
+      "stage_guess(const auto& t, const auto& over_gamma_h, const auto& base, const auto& y, const auto& p, auto& z)",
+      body.text());
 }
 
 std::string ModelCode::stage_equations() {

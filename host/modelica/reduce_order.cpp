@@ -221,6 +221,24 @@ void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vec
   }
   block.residuals = tearing.residuals;
   if (!block.simplified) solve_linear(equations, block);
+  if (of_stage_) tear_slopes(equations, block);
+}
+
+/// Where a stage has Y' = (Y - base) / (gamma h) of a torn state, its slope is torn in its place, and Y = base + gamma
+/// h Y': the difference of two states over a short step would have large rounding errors.
+void Reducer::tear_slopes(const std::vector<Equation>& equations, Block& block) {
+  for (Node& torn : block.torn) {
+    const NodeData data = graph_[torn];
+    const Node slope = graph_.variable(data.index, data.order + 1);
+    const auto own = std::find_if(block.steps.begin(), block.steps.end(), [&](const Step& step) {
+      return step.quantity == slope && equations[at(step.equation)].left == torn;
+    });
+    if (own == block.steps.end()) continue;
+    const Step state{torn, equations[at(own->equation)].right, own->equation};
+    block.steps.erase(own);
+    block.steps.insert(block.steps.begin(), state);
+    torn = slope;
+  }
 }
 
 void Reducer::warn(Place place, const std::string& message) {

@@ -41,7 +41,8 @@
 //   stage(t, gamma_h, over_gamma_h, constants, terms, base, offset, z, p, y, r)
 //                                y of the stage for given z, and their residuals r. The right-hand sides of algebraic
 //                                equations i are to be -offset[i]
-//   stage_guess(t, y, p, z)      z of a given y; if there are any
+//   stage_guess(t, over_gamma_h, base, y, p, z)
+//                                z of a given y; if there are any
 //   stage_constant_count, stage_constants(gamma_h, over_gamma_h, p, constants)
 //                                numbers that all stages of a step share
 //   stage_term_count, stage_terms(t, gamma_h, over_gamma_h, constants, base, p, terms)

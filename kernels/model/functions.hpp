@@ -132,8 +132,9 @@ struct ModelFunctions : StartValues<Equations, spec> {
 
   /// The unknowns z of a stage for given y.
   template <class Real>
-  static MANYFOLD_INLINE void stage_guess(const Real& t, const Real (&y)[n], const Real (&p)[constants_size], auto& z) {
-    Equations::stage_guess(t, y, p, z);
+  static MANYFOLD_INLINE void stage_guess(const Real& t, const Real& over_gamma_h, const Real (&base)[n],
+                                          const Real (&y)[n], const Real (&p)[constants_size], auto& z) {
+    Equations::stage_guess(t, over_gamma_h, base, y, p, z);
   }
 
   /// What all iterations of a stage share.

@@ -115,7 +115,7 @@ class InlinedStages {
   MANYFOLD_INLINE NewtonResult<Real> solve(const Mask& lanes, auto& state, const Real& t, const Real (&base)[n],
                                            const NewtonControl& control, WorkCounters<Real>& work, Real (&Y)[n]) {
     Real z[unknowns_size];
-    if constexpr (iterates) System::stage_guess(t, Y, state.p, z);
+    if constexpr (iterates) System::stage_guess(t, over_gamma_h_, base, Y, state.p, z);
     Real terms[System::stage_terms_size];
     System::stage_terms(t, gamma_h_, over_gamma_h_, constants_, base, state.p, terms);
     Real zero[n];
@@ -151,12 +151,14 @@ class InlinedStages {
     Directed y[n];
     Directed r[unknowns_size];
     Real guess[unknowns_size];
+    Real before[n];
+    for (int i = 0; i < n; ++i) before[i] = state.y[i] - gamma_h_ * state.dy[i];
     if constexpr (iterates) {
-      System::stage_guess(state.t, state.y, state.p, guess);
+      System::stage_guess(state.t, over_gamma_h_, before, state.y, state.p, guess);
       for (int k = 0; k < m; ++k) z[k] = Directed(guess[k]);
     }
     for (int i = 0; i < n; ++i) {
-      base[i] = Directed(state.y[i] - gamma_h_ * state.dy[i]);
+      base[i] = Directed(before[i]);
       base[i].tangent[0] = d[i];
       residual[i] = Directed(Real(0.0));
       residual[i].tangent[0] = offset[i];
@@ -180,18 +182,18 @@ class InlinedStages {
 
   MANYFOLD_INLINE void differentiate(const auto& state) {
     using Seeded = Dual<Real, m>;
-    Real guess[m];
-    System::stage_guess(state.t, state.y, state.p, guess);
-    Seeded z[m];
-    for (int k = 0; k < m; ++k) {
-      z[k] = Seeded(guess[k]);
-      z[k].tangent[k] = Real(1.0);
-    }
     Real base[n];
     Real zero[n];
     for (int i = 0; i < n; ++i) {
       base[i] = state.y[i] - gamma_h_ * state.dy[i];
       zero[i] = Real(0.0);
+    }
+    Real guess[m];
+    System::stage_guess(state.t, over_gamma_h_, base, state.y, state.p, guess);
+    Seeded z[m];
+    for (int k = 0; k < m; ++k) {
+      z[k] = Seeded(guess[k]);
+      z[k].tangent[k] = Real(1.0);
     }
     Seeded y[n];
     Seeded r[m];

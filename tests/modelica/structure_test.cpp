@@ -141,4 +141,15 @@ TEST(ModelStructure, VelocitiesOfStagesAreNoQuotients) {
   EXPECT_EQ(model.header.find("* over_gamma_h;"), std::string::npos) << model.header;
 }
 
+// Two heat capacities in series: the temperature of the second follows from the heat flow that the first one takes,
+// which over a short step is no difference of two temperatures either.
+TEST(ModelStructure, SlopesOfStagesAreTorn) {
+  const CompiledModel model =
+      compiled(model_text("Real a(start = 300), b(start = 290), q;",
+                          "der(a) = 1 - a ^ 4 * 1e-9 - q; q = 12 * (a - b); der(b) = q - b ^ 2 * 1e-3;"));
+  EXPECT_EQ(model.stage_dimension, 1);
+  EXPECT_NE(model.header.find("z[0] = (a - base[0]) * over_gamma_h;"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("const auto a = base[0] + gamma_h * der_a;"), std::string::npos) << model.header;
+}
+
 }  // namespace

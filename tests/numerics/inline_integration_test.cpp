@@ -33,7 +33,9 @@ struct Valve {
                                     auto& terms) {
     terms[0] = 0.3 * sin(t);
   }
-  static constexpr void stage_guess(const auto&, const auto& y, const auto&, auto& z) { z[0] = y[2]; }
+  static constexpr void stage_guess(const auto&, const auto&, const auto&, const auto& y, const auto&, auto& z) {
+    z[0] = y[2];
+  }
   static constexpr void stage(const auto&, const auto& gamma_h, const auto&, const auto& constants, const auto& terms,
                               const auto& base, const auto& offset, const auto& z, const auto&, auto& y, auto& r) {
     const auto x = z[0] + 0.2 * z[0] * z[0] * z[0] - terms[0] + offset[2];

@@ -10,11 +10,13 @@
 #include <manyfold/error.hpp>
 #include <manyfold/status.hpp>
 
+#include "host/text/printable.hpp"
+
 namespace manyfold::cli {
 
 /// Tells, on standard error, what the user waits for.
 inline void announce(const std::string& line) {
-  std::cerr << "manyfold: " << line << std::endl;
+  std::cerr << "manyfold: " << printable(line, "\n\t") << std::endl;
 }
 
 /// On standard output. Names of files need not be UTF-8, but JSON is.

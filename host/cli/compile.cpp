@@ -1,20 +1,13 @@
 // `compile`: what becomes of a Modelica file.
-#include <fstream>
-
+#include "host/modelica/compile.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/compiler/model_source.hpp"
-#include "host/modelica/compile.hpp"
+#include "host/io/text_file.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold::cli {
 namespace {
-
-void write(const std::string& file, const std::string& text) {
-  std::ofstream stream(file, std::ios::binary);
-  stream << text;
-  stream.close();
-  if (!stream) throw UsageError(fmt::format("cannot write '{}'", file));
-}
 
 nlohmann::ordered_json summary(const modelica::CompiledModel& model) {
   return {{"model", model.name},
@@ -41,10 +34,16 @@ int compile(const CompileArguments& arguments) {
   if (!is_modelica(arguments.model)) {
     throw UsageError(fmt::format("'{}' is no Modelica file: compile takes a .mo file", arguments.model));
   }
+  for (const auto& file : {arguments.emit, arguments.picture}) {
+    if (file) check_text_target(*file, {arguments.model});
+  }
+  if (arguments.emit && arguments.emit == arguments.picture) {
+    throw UsageError(fmt::format("--emit and --picture both name {}", printable(*arguments.emit)));
+  }
   const modelica::CompiledModel model = modelica::compile_model(read_file(arguments.model), arguments.model);
   for (const std::string& warning : model.warnings) std::cerr << warning << '\n';
-  if (arguments.emit) write(*arguments.emit, model.header);
-  if (arguments.picture) write(*arguments.picture, model.picture);
+  if (arguments.emit) write_text(*arguments.emit, model.header);
+  if (arguments.picture) write_text(*arguments.picture, model.picture);
   if (arguments.json) {
     print(summary(model));
   } else if (arguments.explain) {

@@ -19,6 +19,7 @@
 #include "host/cli/common.hpp"
 #include "host/engine/signal_stack.hpp"
 #include "host/io/unfinished_file.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -26,7 +27,7 @@ namespace {
 /// Errors of files already carry their place; all others get the program's name.
 void print_error(const std::string& message) {
   const bool placed = message.find(": error: ") != std::string::npos;
-  std::cerr << (placed ? "" : "manyfold: error: ") << message << std::endl;
+  std::cerr << (placed ? "" : "manyfold: error: ") << printable(message, "\n\t") << std::endl;
 }
 
 /// What a crash of a model's code, or of a library that has no memory, says and leaves behind.

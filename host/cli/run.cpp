@@ -13,6 +13,7 @@
 #include "host/io/sweep_file.hpp"
 #include "host/io/unfinished_file.hpp"
 #include "host/run/job.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -73,7 +74,7 @@ void print_summary(const RunSummary& summary, const PreparedJob& job, const std:
           ? ""
           : fmt::format(", tier {}{}, linear solver {}, {}", tier_name(placement.tier), because(placement.tier_reason),
                         placement.linear_solver_name(), placement.device_shape));
-  std::cout << fmt::format("result: {}\n", output);
+  std::cout << fmt::format("result: {}\n", printable(output));
 }
 
 nlohmann::ordered_json summary_json(const RunSummary& summary, const PreparedJob& job, const std::string& output) {
@@ -120,7 +121,7 @@ void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
   if (error || bytes <= space.available) return;
   const auto gibibytes = [](std::uintmax_t number) { return static_cast<double>(number) / (1 << 30); };
   announce(fmt::format("warning: {} may need {:.3g} GiB, before compression, but {:.3g} GiB are free there",
-                       path.string(), gibibytes(bytes), gibibytes(space.available)));
+                       printable(path.string()), gibibytes(bytes), gibibytes(space.available)));
 }
 
 /// Three solutions of a sample are kept in memory: 3 GiB.

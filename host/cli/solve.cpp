@@ -1,7 +1,5 @@
 // `solve`: one instance, to a table, a CSV file or JSON.
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include <manyfold/error.hpp>
@@ -11,6 +9,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/io/output_times.hpp"
+#include "host/io/text_file.hpp"
 #include "host/run/job.hpp"
 
 namespace manyfold::cli {
@@ -41,10 +40,7 @@ Job job_of(const SolveArguments& arguments) {
   if (const std::string problem = atol_problem(arguments.atol); !problem.empty()) {
     throw UsageError("--atol " + problem);
   }
-  std::error_code not_there;
-  if (arguments.csv && std::filesystem::equivalent(*arguments.csv, arguments.model, not_there)) {
-    throw UsageError(fmt::format("--csv {} is the model's file", *arguments.csv));
-  }
+  if (arguments.csv) check_text_target(*arguments.csv, {arguments.model});
   if (arguments.t_end && !std::isfinite(*arguments.t_end)) throw UsageError("--t-end: needs a finite number");
   Job job;
   job.announce = announce;
@@ -152,19 +148,25 @@ std::vector<SolutionRow> rows_of(const ModelDescription& model, const Chunk& res
   return rows;
 }
 
-void write_csv(const std::string& path, const ModelDescription& model, const Chunk& result) {
-  const std::vector<VariableDescription> saved = model.output_quantities();
-  std::ofstream file(path);
-  file << "time";
-  for (const VariableDescription& quantity : saved) file << ',' << quantity.name;
-  file << '\n';
+/// RFC 4180: a field with a comma or a quotation mark stands in quotation marks, and those in it twice.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string field = "\"";
+  for (const char letter : text) field += letter == '"' ? "\"\"" : std::string(1, letter);
+  return field + '"';
+}
+
+std::string csv(const ModelDescription& model, const Chunk& result) {
+  std::string text = "time";
+  for (const VariableDescription& quantity : model.output_quantities())
+    text.append(",").append(csv_field(quantity.name));
+  text += '\n';
   for (const SolutionRow& row : rows_of(model, result)) {
-    file << fmt::format("{}", row.time);
-    for (const double value : row.values) file << fmt::format(",{}", value);
-    file << '\n';
+    text += fmt::format("{}", row.time);
+    for (const double value : row.values) text += fmt::format(",{}", value);
+    text += '\n';
   }
-  file.close();
-  if (!file) throw UsageError(fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno)));
+  return text;
 }
 
 void print_table(const PreparedJob& prepared, const Chunk& result) {
@@ -236,7 +238,7 @@ int solve(const SolveArguments& arguments) {
   if (arguments.json) {
     print_json(prepared, result);
   } else if (arguments.csv) {
-    write_csv(*arguments.csv, prepared.model(), result);
+    write_text(*arguments.csv, csv(prepared.model(), result));
   } else {
     print_table(prepared, result);
   }

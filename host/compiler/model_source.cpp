@@ -16,6 +16,7 @@
 #include "host/compiler/toolchain.hpp"
 #include "host/modelica/compile.hpp"
 #include "host/text/nearest_name.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 
@@ -23,7 +24,8 @@ namespace fs = std::filesystem;
 
 std::string read_file(const fs::path& path) {
   if (auto text = file_content(path)) return *text;
-  throw UsageError(fmt::format("cannot read the model file '{}': it does not exist or is not readable", path.string()));
+  throw UsageError(
+      fmt::format("cannot read the model file '{}': it does not exist or is not readable", printable(path.string())));
 }
 
 bool is_modelica(const std::string& model) {
@@ -36,8 +38,8 @@ namespace {
 void check_is_file(const fs::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return;
-  throw UsageError(
-      fmt::format("model file '{}' {}", path.string(), fs::exists(path, error) ? "is no file" : "does not exist"));
+  throw UsageError(fmt::format("model file '{}' {}", printable(path.string()),
+                               fs::exists(path, error) ? "is no file" : "does not exist"));
 }
 
 /// The header that the Modelica file becomes, in the cache of kernels under the name of its content.

@@ -19,6 +19,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/text/printable.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -52,7 +54,7 @@ const char* kind_of(mode_t mode) {
 OutputFile::OutputFile(fs::path path, bool replace, const std::vector<fs::path>& inputs)
     : path_(std::move(path)), replace_(replace) {
   if (path_.empty()) throw UsageError("the output file's name is empty");
-  const std::string name = path_.string();
+  const std::string name = printable(path_.string());
   struct stat target {};
   if (lstat(path_.c_str(), &target) == 0) {
     if (const char* kind = kind_of(target.st_mode)) {
@@ -61,8 +63,8 @@ OutputFile::OutputFile(fs::path path, bool replace, const std::vector<fs::path>&
     for (const fs::path& input : inputs) {
       struct stat status {};
       if (stat(input.c_str(), &status) == 0 && same_file(status, target)) {
-        throw UsageError(
-            fmt::format("output file {} is the same file as {}, which this run reads", name, input.string()));
+        throw UsageError(fmt::format("output file {} is the same file as {}, which this run reads", name,
+                                     printable(input.string())));
       }
     }
     if (!replace_) throw UsageError(fmt::format("output file {} exists already: --force replaces it", name));
@@ -89,15 +91,15 @@ void OutputFile::lock() {
   while (true) {
     lock_ = open(lock_path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (lock_ < 0) {
-      throw UsageError(
-          fmt::format("output file {} cannot be written: {}: {}", path_.string(), lock_path_.string(), reason()));
+      throw UsageError(fmt::format("output file {} cannot be written: {}: {}", printable(path_.string()),
+                                   printable(lock_path_.string()), reason()));
     }
     // File systems without locks have none to respect.
     if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       char text[32] = {};
       const bool known = pread(lock_, text, sizeof text - 1, 0) > 0;
       close(std::exchange(lock_, -1));
-      throw UsageError(fmt::format("output file {} is being written by another run{}", path_.string(),
+      throw UsageError(fmt::format("output file {} is being written by another run{}", printable(path_.string()),
                                    known ? fmt::format(", process {}", text) : ""));
     }
     // The run that had it may have removed it since it was opened.
@@ -127,8 +129,8 @@ const fs::path& OutputFile::create() {
     const int descriptor = open(candidate.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0 && errno == EEXIST) continue;
     if (descriptor < 0) {
-      throw UsageError(
-          fmt::format("output file {} cannot be written: {}: {}", path_.string(), candidate.string(), reason()));
+      throw UsageError(fmt::format("output file {} cannot be written: {}: {}", printable(path_.string()),
+                                   printable(candidate.string()), reason()));
     }
     close(descriptor);
     partial_ = candidate;
@@ -148,8 +150,8 @@ void OutputFile::commit() {
     if (failure == 0) unlink(partial.c_str());
   }
   if (failure != 0) {
-    throw std::runtime_error(fmt::format("{}: holds the result, but cannot be renamed to {}: {}", partial.string(),
-                                         path_.string(), reason()));
+    throw std::runtime_error(fmt::format("{}: holds the result, but cannot be renamed to {}: {}",
+                                         printable(partial.string()), printable(path_.string()), reason()));
   }
   unlock();
 }

@@ -20,6 +20,7 @@
 #include "host/io/result_statistics.hpp"
 #include "host/io/result_target.hpp"
 #include "host/io/result_verification.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -108,7 +109,8 @@ class ResultFile::Writer {
 
   void finish(bool interrupted) {
     if (failed_ || !target_.open()) {
-      throw std::runtime_error(fmt::format("{}: cannot be finished: an earlier write failed", target_.path().string()));
+      throw std::runtime_error(
+          fmt::format("{}: cannot be finished: an earlier write failed", printable(target_.path().string())));
     }
     failed_ = true;  // until everything below has succeeded
     statistics_->write_statistics();
@@ -167,7 +169,8 @@ class ResultFile::Writer {
 
   void check_chunk(const Chunk& chunk) const {
     if (failed_ || !target_.open()) {
-      throw std::runtime_error(fmt::format("{}: cannot be written: an earlier write failed", target_.path().string()));
+      throw std::runtime_error(
+          fmt::format("{}: cannot be written: an earlier write failed", printable(target_.path().string())));
     }
     if (chunk.first < 0 || chunk.count < 0 || chunk.first > target_.settings().instances - chunk.count) {
       throw UsageError(fmt::format("a chunk has instances {} to {}, but the ensemble has {}", chunk.first,

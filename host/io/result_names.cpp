@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "host/text/printable.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -16,16 +18,6 @@ const std::set<std::string> own_names = {"time",   "instance",  "quantile",     
                                          "status", "t_reached", "residual_norm", "worst_equation"};
 const std::vector<std::string> own_prefixes = {"stat_", "event_", "events_", "verify_"};
 const std::vector<std::string> statistic_suffixes = {"_mean", "_std", "_min", "_max", "_quantile", "_count"};
-
-/// For messages: control characters would not show.
-std::string visible(const std::string& name) {
-  std::string result;
-  for (const char letter : name) {
-    const auto byte = static_cast<unsigned char>(letter);
-    result += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, letter);
-  }
-  return result;
-}
 
 }  // namespace
 
@@ -54,7 +46,7 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
       problems.push_back(
           fmt::format("{} '{}' {}: result files need a name that begins with a letter, a digit or _, and "
                       "has no '/' or control characters",
-                      kind, visible(description.name), reason));
+                      kind, printable(description.name), reason));
     }
   };
   check("variable", model.variables);
@@ -74,7 +66,7 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
                                     [&](const std::string& prefix) { return variable.name.starts_with(prefix); });
     if (!family && taken.count(variable.name) == 0) continue;
     problems.push_back(fmt::format("variable '{}' has a name that result files use for something else: needs another",
-                                   visible(variable.name)));
+                                   printable(variable.name)));
   }
   return problems;
 }

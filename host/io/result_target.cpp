@@ -17,6 +17,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/io/result_names.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -79,7 +80,7 @@ void ResultTarget::check(int error, std::string_view what) const {
       size + next_to_nothing >= limit.rlim_cur) {
     reason = fmt::format("the limit of file sizes, {} bytes (ulimit -f), is reached ({})", limit.rlim_cur, reason);
   }
-  throw std::runtime_error(fmt::format("{}: cannot be {}: {}", output_.path().string(), what, reason));
+  throw std::runtime_error(fmt::format("{}: cannot be {}: {}", printable(output_.path().string()), what, reason));
 }
 
 void ResultTarget::close_quietly() {
@@ -112,8 +113,8 @@ int ResultTarget::define_dimension(const char* name, std::size_t size) const {
 int ResultTarget::define_variable(const std::string& name, nc_type type, const std::vector<int>& dimensions,
                                   const std::string& units, const std::string& long_name) const {
   const auto refuse = [&](std::string_view reason) {
-    throw UsageError(fmt::format("output file {}: \"{}\" cannot be the name of a variable: {}", output_.path().string(),
-                                 name, reason));
+    throw UsageError(fmt::format("output file {}: \"{}\" cannot be the name of a variable: {}",
+                                 printable(output_.path().string()), printable(name), reason));
   };
   if (const std::string problem = unfit_for_netcdf(name); !problem.empty()) refuse("it " + problem);
   int id = -1;

@@ -11,6 +11,7 @@
 
 #include "host/io/sweep_values.hpp"
 #include "host/text/nearest_name.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -144,7 +145,7 @@ std::string read_text(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {
-    throw UsageError(fmt::format("{}:1:1: error: the sweep file cannot be read: {}", path.string(),
+    throw UsageError(fmt::format("{}:1:1: error: the sweep file cannot be read: {}", printable(path.string()),
                                  std::strerror(errno != 0 ? errno : EISDIR)));
   }
   std::string text;
@@ -153,8 +154,8 @@ std::string read_text(const std::filesystem::path& path) {
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
   }
   if (text.size() > most) {
-    throw UsageError(
-        fmt::format("{}:1:1: error: the sweep file has more than {} bytes: is it one?", path.string(), most));
+    throw UsageError(fmt::format("{}:1:1: error: the sweep file has more than {} bytes: is it one?",
+                                 printable(path.string()), most));
   }
   return text;
 }
@@ -198,7 +199,7 @@ std::string placed(const Sweep& sweep, const std::string& message) {
            message.starts_with("unknown " + key + " ");
   };
   const auto at = [&](SourcePosition position) {
-    return fmt::format("{}:{}:{}: error: {}", sweep.path.string(), position.line, position.column, message);
+    return fmt::format("{}:{}:{}: error: {}", printable(sweep.path.string()), position.line, position.column, message);
   };
   for (const auto& [key, position] : sweep.solver_positions) {
     if (about(key)) return at(position);

@@ -134,7 +134,7 @@ std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDes
   } catch (const UsageError& error) {
     // Problems of the table name their place in it; the others are about the ensemble as a whole.
     const std::string message = error.what();
-    if (from_table && message.starts_with(sweep.table.string())) {
+    if (from_table && message.starts_with(printable(sweep.table.string()))) {
       problems.add_placed(message);
     } else {
       problems.add(sweep.instances_position, message);

@@ -97,8 +97,9 @@ std::optional<std::int64_t> SweepValues::integer(const toml::node& node, std::st
 
 std::optional<std::string> SweepValues::text(const toml::node& node, std::string_view what) {
   auto value = node.value_exact<std::string>();
-  if (value && !value->empty()) return value;
-  wrong(node, what, "a text that is not empty");
+  const bool cut = value && value->find('\0') != std::string::npos;
+  if (value && !value->empty() && !cut) return value;
+  wrong(node, what, cut ? "a text without NUL" : "a text that is not empty");
   return std::nullopt;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/io/sweep_file.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 
@@ -25,10 +26,10 @@ SourcePosition position_of(const toml::key& key);
 /// Problems of one file, reported together in the order of the file.
 class SweepProblems {
  public:
-  explicit SweepProblems(const std::filesystem::path& path) : file_(path.string()) {}
+  explicit SweepProblems(const std::filesystem::path& path) : file_(printable(path.string())) {}
 
   void add(SourcePosition position, const std::string& message) {
-    entries_.emplace_back(std::pair(position.line, position.column), message);
+    entries_.emplace_back(std::pair(position.line, position.column), printable(message));
   }
   /// A problem that already names its place.
   void add_placed(const std::string& line) { placed_.push_back(line); }

@@ -10,6 +10,7 @@
 
 #include "host/sampling/unit_sampler.hpp"
 #include "host/text/nearest_name.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -239,7 +240,7 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
     if (target.index < 0) {
       problems.push_back(
           fmt::format("{}model \"{}\" has no parameter or variable \"{}\" for this column of the table{}",
-                      place(table, table.name_line, column), model.name, name, did_you_mean(name, known)));
+                      place(table, table.name_line, column), model.name, printable(name), did_you_mean(name, known)));
     }
     if (std::find(table.names.begin(), table.names.begin() + static_cast<std::ptrdiff_t>(i), name) !=
         table.names.begin() + static_cast<std::ptrdiff_t>(i)) {

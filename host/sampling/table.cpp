@@ -15,6 +15,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/text/printable.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -23,7 +25,8 @@ class Problems {
   explicit Problems(std::string file) : file_(std::move(file)) {}
   void add(int line, int column, const std::string& message) {
     constexpr std::size_t most = 20;  // a table with a wrong column is wrong in every row
-    if (lines_.size() < most) lines_.push_back(fmt::format("{}:{}:{}: error: {}", file_, line, column, message));
+    if (lines_.size() < most)
+      lines_.push_back(printable(fmt::format("{}:{}:{}: error: {}", file_, line, column, message)));
   }
   void raise() const {
     if (!lines_.empty()) throw UsageError(fmt::format("{}", fmt::join(lines_, "\n")));
@@ -39,33 +42,41 @@ class Problems {
 };
 
 struct Field {
-  std::string_view text;
+  std::string text;
   int column;  // counted from 1
 };
 
-std::vector<Field> split(std::string_view line) {
+/// What stands in quotation marks may have commas, and a quotation mark twice (RFC 4180).
+std::vector<Field> split(std::string_view line, int number, Problems& problems) {
+  const auto blank = [&](std::size_t i) { return line[i] == ' ' || line[i] == '\t'; };
   std::vector<Field> fields;
-  std::size_t start = 0;
+  std::size_t at = 0;
   while (true) {
-    const std::size_t comma = std::min(line.find(',', start), line.size());
-    std::size_t first = start;
-    std::size_t last = comma;
-    while (first < last && (line[first] == ' ' || line[first] == '\t')) ++first;
-    while (last > first && (line[last - 1] == ' ' || line[last - 1] == '\t')) --last;
-    const int column = static_cast<int>(first) + 1;
-    if (last - first >= 2 && line[first] == '"' && line[last - 1] == '"') {
-      ++first;
-      --last;
+    while (at < line.size() && blank(at)) ++at;
+    Field field{"", static_cast<int>(at) + 1};
+    const bool quoted = at < line.size() && line[at] == '"';
+    if (quoted) {
+      for (++at; at < line.size() && (line[at] != '"' || line.substr(at).starts_with("\"\"")); ++at) {
+        field.text += line[at];
+        if (line[at] == '"') ++at;
+      }
+      if (at == line.size()) problems.add(number, field.column, "a quotation mark has no second one in its line");
+      at = std::min(at + 1, line.size());
     }
-    fields.push_back({line.substr(first, last - first), column});
+    const std::size_t comma = std::min(line.find(',', at), line.size());
+    std::size_t end = comma;
+    while (end > at && blank(end - 1)) --end;
+    if (quoted && end > at) problems.add(number, static_cast<int>(at) + 1, "after a quotation mark needs a comma");
+    field.text += line.substr(at, end - at);
+    fields.push_back(std::move(field));
     if (comma == line.size()) return fields;
-    start = comma + 1;
+    at = comma + 1;
   }
 }
 
 void read_header(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
   table.name_line = line;
-  if (fields.size() == 1 && fields[0].text.find(';') != std::string_view::npos) {
+  if (fields.size() == 1 && fields[0].text.find(';') != std::string::npos) {
     problems.fail(line, fields[0].column,
                   "the columns are separated by ';', but must be by ',', with a point in numbers");
   }
@@ -77,7 +88,7 @@ void read_header(const std::vector<Field>& fields, int line, Table& table, Probl
     if (!field.text.empty() && std::find(table.names.begin(), table.names.end(), field.text) != table.names.end()) {
       problems.add(line, field.column, fmt::format("the table has two columns \"{}\"", field.text));
     }
-    table.names.emplace_back(field.text);
+    table.names.push_back(field.text);
     table.name_columns.push_back(field.column);
   }
 }
@@ -114,7 +125,7 @@ void read_row(const std::vector<Field>& fields, int line, Table& table, Problems
 
 Table read_csv(const std::filesystem::path& path) {
   Table table;
-  table.file = path.string();
+  table.file = printable(path.string());
   Problems problems(table.file);
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {
@@ -134,9 +145,9 @@ Table read_csv(const std::filesystem::path& path) {
                    "the last line does not end with a newline: the file may be truncated");
     }
     if (table.names.empty()) {
-      read_header(split(line), number, table, problems);
+      read_header(split(line, number, problems), number, table, problems);
     } else {
-      read_row(split(line), number, table, problems);
+      read_row(split(line, number, problems), number, table, problems);
     }
   }
   if (file.bad()) problems.fail(number + 1, 1, fmt::format("the table cannot be read: {}", std::strerror(errno)));
@@ -172,7 +183,7 @@ std::optional<double> default_fill(nc_type type) {
 
 Table read_netcdf(const std::filesystem::path& path) {
   Table table;
-  table.file = path.string();
+  table.file = printable(path.string());
   Problems problems(table.file);
   int id = -1;
   const auto check = [&problems](int error) {

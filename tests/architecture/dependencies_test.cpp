@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/environment.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,7 +23,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string> interface = {"include/manyfold/ensemble.hpp"};
 
 fs::path root() {
-  return fs::path(std::getenv("MANYFOLD_SOURCE"));
+  return fs::path(manyfold::test::from_environment("MANYFOLD_SOURCE"));
 }
 
 /// The folders of floors.txt, the lowest first.

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.hpp"
+#include "tests/support/environment.hpp"
 
 namespace {
 
@@ -192,7 +193,8 @@ TEST_F(Command, RunWritesAResultFileAndASummary) {
 }
 
 TEST_F(Command, ObservablesAreSavedByName) {
-  const std::string circuit = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/support/observed_circuit.hpp";
+  const std::string circuit =
+      manyfold::test::from_environment("MANYFOLD_SOURCE") + "/tests/support/observed_circuit.hpp";
   const auto sweep = [&](const std::string& variables) {
     std::ofstream(folder_ / "observed.toml") << "model = \"" << circuit
                                              << "\"\n[ensemble]\ninstances = 20\n[parameters]\nR = { distribution = "
@@ -283,7 +285,7 @@ TEST_F(Command, AModelFileOfTheUsersRunsFromItsPath) {
 }
 
 TEST_F(Command, TheExampleOfTheDocumentationRuns) {
-  const std::string example = std::string(std::getenv("MANYFOLD_SOURCE")) + "/docs/examples/clipper";
+  const std::string example = manyfold::test::from_environment("MANYFOLD_SOURCE") + "/docs/examples/clipper";
   const auto result = json::parse(call("solve " + example + ".hpp --t-end 0.25e-3 --json").out);
   // At the crest of the source the diode carries what the resistor lets through: (5 V - u) / R, u near 0.6 V.
   const double u = result["values"]["u"];
@@ -295,7 +297,7 @@ TEST_F(Command, TheExampleOfTheDocumentationRuns) {
 }
 
 TEST_F(Command, SomeFailedInstancesGiveExitCodeThree) {
-  const std::string fragile = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/engine/fragile.hpp";
+  const std::string fragile = manyfold::test::from_environment("MANYFOLD_SOURCE") + "/tests/engine/fragile.hpp";
   write("cases.csv", "rootless\n0\n2\n0\n");
   const Outcome outcome =
       call("run " + sweep(fragile, "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string() + " --json");

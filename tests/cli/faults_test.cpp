@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/support/command.hpp"
+#include "tests/support/environment.hpp"
 #include "tests/support/netcdf_content.hpp"
 
 namespace {
@@ -31,9 +32,9 @@ class Faults : public manyfold::test::CommandTest {
   }
 
   std::string layer(const std::string& kinds, long at, bool stays) const {
-    return std::string("LD_PRELOAD=") + std::getenv("MANYFOLD_FAULT_LAYER") + " MANYFOLD_FAULT_KINDS=" + kinds +
-           " MANYFOLD_FAULT_AT=" + std::to_string(at) + (stays ? " MANYFOLD_FAULT_STAYS=1" : "") +
-           " MANYFOLD_FAULT_COUNT='" + (folder_ / "count").string() + "'";
+    return std::string("LD_PRELOAD=") + manyfold::test::from_environment("MANYFOLD_FAULT_LAYER") +
+           " MANYFOLD_FAULT_KINDS=" + kinds + " MANYFOLD_FAULT_AT=" + std::to_string(at) +
+           (stays ? " MANYFOLD_FAULT_STAYS=1" : "") + " MANYFOLD_FAULT_COUNT='" + (folder_ / "count").string() + "'";
   }
 
   void expect_nothing_is_lost(const std::string& kinds, long least_calls) {

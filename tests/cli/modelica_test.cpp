@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.hpp"
+#include "tests/support/environment.hpp"
 
 namespace {
 
@@ -55,7 +56,7 @@ class ModelicaFiles : public manyfold::test::CommandTest {
   ModelicaFiles() { setenv("MANYFOLD_ISA", "scalar", 1); }
 
   static fs::path problem(const std::string& name, const std::string& file) {
-    return fs::path(std::getenv("MANYFOLD_SOURCE")) / "problems" / name / file;
+    return fs::path(manyfold::test::from_environment("MANYFOLD_SOURCE")) / "problems" / name / file;
   }
   static std::string model(const std::string& name) {
     return fmt::format("\'{}\'", problem(name, name + ".mo").string());
@@ -311,6 +312,16 @@ TEST_F(ModelicaFiles, CompileTellsTheStructure) {
 
 // Diodes, from 3 V with exponents of 120: at rest, and in a loop of algebraic equations. From one voltage of each the
 // other voltages follow, to where no number is. References by SciPy's brentq.
+TEST_F(ModelicaFiles, CompileDoesNotWriteOverTheModel) {
+  const std::string text = "model M\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -x;\nend M;\n";
+  std::ofstream(folder_ / "m.mo") << text;
+  expect_misuse("compile m.mo --emit ./m.mo", {"./m.mo is the same file as m.mo, which is read"});
+  expect_misuse("compile m.mo --picture m.mo", {"m.mo is the same file as m.mo, which is read"});
+  expect_misuse("compile m.mo --emit m.svg --picture m.svg", {"--emit and --picture both name m.svg"});
+  EXPECT_EQ(slurp(folder_ / "m.mo"), text);
+  EXPECT_FALSE(fs::exists(folder_ / "m.svg"));
+}
+
 TEST_F(ModelicaFiles, ExponentialsMayBeginFarOff) {
   const std::string pair =
       "  ia{0} = 1e-12 * (exp(va{0} / 0.025) - 1);\n  ib{0} = 1e-12 * (exp(vb{0} / 0.025) - 1);\n"

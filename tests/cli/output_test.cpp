@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.hpp"
+#include "tests/support/environment.hpp"
 
 namespace {
 
@@ -97,10 +98,11 @@ TEST_F(Output, InputsAndWhatIsNoFileAreRefused) {
   expect_misuse("run sweep.toml --out " + std::string(300, 'a'), {"File name too long"});
   expect_misuse("run .", {"sweep file cannot be read: Is a directory"});
   fs::create_directories(folder_ / "models");
-  fs::copy_file(fs::path(std::getenv("MANYFOLD_SOURCE")) / "tests/engine/hopper.hpp", folder_ / "models" / "m.hpp");
+  fs::copy_file(fs::path(manyfold::test::from_environment("MANYFOLD_SOURCE")) / "tests/engine/hopper.hpp",
+                folder_ / "models" / "m.hpp");
   std::ofstream(folder_ / "model.toml") << "model = \"models/m.hpp\"\n[ensemble]\ninstances = 1\n";
   expect_misuse("run model.toml --force --out models/m.hpp", {"m.hpp, which this run reads"});
-  expect_misuse("solve models/m.hpp --csv models/./m.hpp", {"is the model's file"});
+  expect_misuse("solve models/m.hpp --csv models/./m.hpp", {"is the same file as models/m.hpp, which is read"});
   EXPECT_EQ(slurp(folder_ / "cases.csv"), "k1\n0.04\n");
 }
 
@@ -111,10 +113,23 @@ TEST_F(Output, NamesThatAreNotUtf8AreWrittenToo) {
   EXPECT_TRUE(fs::exists(folder_ / "a\xFF.nc"));
 }
 
+TEST_F(Output, NamesWithControlCharactersDoNotReachTheTerminal) {
+  const Outcome outcome = call("run sweep.toml --out \"$(printf 'a\\033[31m\\nb.nc')\"");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("result: a\\x1b[31m\\x0ab.nc"), std::string::npos) << outcome.out;
+  expect_misuse("run sweep.toml --out \"$(printf 'a\\033[31m\\nb.nc')\"", {"output file a\\x1b[31m\\x0ab.nc exists"});
+  std::ofstream(folder_ / "cases.csv") << std::string("k1,k2\n0.04,1\0\x1b[2J3\n", 18);
+  std::ofstream(folder_ / "table.toml")
+      << "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
+  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x00\\x1b[2J3\", but needs a number"});
+  std::ofstream(folder_ / "nul.toml") << "model = \"robertson\"\n[output]\nfile = \"a\\u0000b.nc\"\n";
+  expect_misuse("run nul.toml", {"nul.toml:3:8: error: output.file is \"a\\x00b.nc\", but must be a text without NUL"});
+}
+
 TEST_F(Output, ASecondRunIsToldWhoWrites) {
   const pid_t child = start_long();
   // Its own files for standard output and error.
-  const std::string line = "cd '" + folder_.string() + "' && '" + std::getenv("MANYFOLD_COMMAND") +
+  const std::string line = "cd '" + folder_.string() + "' && '" + manyfold::test::from_environment("MANYFOLD_COMMAND") +
                            "' run sweep.toml --force >out2.txt 2>err2.txt";
   const int status = std::system(line.c_str());
   EXPECT_EQ(WEXITSTATUS(status), 2);
@@ -290,7 +305,8 @@ TEST_F(Output, WhatCannotBePrintedIsTold) {
        {"list", "list --json", "describe robertson", "info", "info --json", "solve robertson --t-end 1 --method radau5",
         "solve robertson --t-end 1 --method radau5 --json", "run sweep.toml --force", "run sweep.toml --force --json",
         "cache", "cache --json", "--help", "--version"}) {
-    const std::string line = "cd '" + folder_.string() + "' && '" + std::getenv("MANYFOLD_COMMAND") + "' " + arguments +
+    const std::string line = "cd '" + folder_.string() + "' && '" +
+                             manyfold::test::from_environment("MANYFOLD_COMMAND") + "' " + arguments +
                              " >/dev/full 2>err.txt";
     const int status = std::system(line.c_str());
     EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/emulated_backend.hpp"
+#include "tests/support/environment.hpp"
 
 namespace manyfold {
 namespace {
@@ -32,7 +33,7 @@ class CudaBackend : public test::EmulatedBackend {
   /// A sweep over the bodies that exchange heat; the mode of transfer k is sampled.
   std::string exchange_sweep(int instances, const std::string& solver) const {
     std::ofstream(folder_ / "sweep.toml")
-        << "model = \"" << std::getenv("MANYFOLD_SOURCE")
+        << "model = \"" << test::from_environment("MANYFOLD_SOURCE")
         << "/tests/cuda/exchange.hpp\"\n[solver]\nrtol = 1e-6\natol = 1e-8\nbackend = "
            "\"cuda\"\n"
         << solver << "\n[ensemble]\ninstances = " << instances
@@ -181,11 +182,11 @@ TEST_F(CudaBackend, InstancesOfThePhasedTierFailAsOnTheProcessor) {
       table << "0,0,1,0,0,1." << i << "\n";
       if (with_failures) table << "1e12,0,1,0,0,1\n0,1,1,0,0,1\n0,0,0,0,0,1\n0,0,1,1,0,1\n0,0,1,0,2,1\n0,0,1,0,0,1e7\n";
     }
-    std::ofstream(folder_ / "fragile.toml")
-        << "model = \"" << std::getenv("MANYFOLD_SOURCE") << "/tests/engine/fragile.hpp\"\n[solver]\nmax_steps = 2000\n"
-        << solver
-        << "[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n"
-           "[output]\nfile = \"out.nc\"\ntimes = \"end\"\n";
+    std::ofstream(folder_ / "fragile.toml") << "model = \"" << test::from_environment("MANYFOLD_SOURCE")
+                                            << "/tests/engine/fragile.hpp\"\n[solver]\nmax_steps = 2000\n"
+                                            << solver
+                                            << "[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n"
+                                               "[output]\nfile = \"out.nc\"\ntimes = \"end\"\n";
     return "run fragile.toml --force --json";
   };
   const char* module = "MANYFOLD_EMULATED_PROBLEM=fragile";

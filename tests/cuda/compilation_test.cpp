@@ -20,6 +20,7 @@
 
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/kernel_library.hpp"
+#include "tests/support/environment.hpp"
 #include "tests/support/methods.hpp"
 
 namespace manyfold {
@@ -98,7 +99,7 @@ class Compilation : public testing::Test {
 };
 
 std::string table_path() {
-  return std::string(std::getenv("MANYFOLD_SOURCE")) + "/bench/results/registers.tsv";
+  return test::from_environment("MANYFOLD_SOURCE") + "/bench/results/registers.tsv";
 }
 
 std::string key(const std::string& model, const std::string& method, const std::string& architecture, int tile = 1,
@@ -187,7 +188,7 @@ TEST_F(Compilation, ProjectionIsTakenWithoutWarnings) {
 }
 
 TEST_F(Compilation, ObservablesAreTakenWithoutWarnings) {
-  const std::string circuit = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/support/observed_circuit.hpp";
+  const std::string circuit = test::from_environment("MANYFOLD_SOURCE") + "/tests/support/observed_circuit.hpp";
   const DeviceCode& code = compile(circuit, "radau5", "sm_90", 1);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   compile_phased(circuit, "radau5", "sm_90");
@@ -229,7 +230,7 @@ TEST_F(Compilation, ThePhasedTierTakesEveryPrecisionAndEvents) {
 TEST_F(Compilation, AThousandVariablesFitTheThreadsOfThePhasedTier) {
   // What threads have on their stacks a device sets aside for as many as it has: vectors, no matrices. 144 bytes per
   // variable are 36 GiB on an H100, for all threads that it can have; 80 GiB is what it has.
-  const std::string model = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/exchange_1001.hpp";
+  const std::string model = test::from_environment("MANYFOLD_SOURCE") + "/tests/cuda/exchange_1001.hpp";
   const DeviceCode& code = compile(model, "esdirk54", "sm_90", 1, "float64", false, Tier::phased);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   for (const char* kernel :

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tests/support/emulated_backend.hpp"
+#include "tests/support/environment.hpp"
 
 namespace manyfold {
 namespace {
@@ -25,7 +26,7 @@ class LinearSolverSetting : public test::EmulatedBackend {
     return "run sweep.toml --force --json";
   }
   static std::string exchange(int variables) {
-    return fmt::format("{}/tests/cuda/exchange_{}.hpp", std::getenv("MANYFOLD_SOURCE"), variables);
+    return fmt::format("{}/tests/cuda/exchange_{}.hpp", test::from_environment("MANYFOLD_SOURCE"), variables);
   }
   Outcome run_48(int instances, const std::string& solver, const std::string& environment = "") const {
     return call(sweep(exchange(48), instances, "backend = \"cuda\"\n" + solver),

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/support/emulated_backend.hpp"
+#include "tests/support/environment.hpp"
 
 namespace manyfold {
 namespace {
@@ -23,7 +24,7 @@ class SparsePhased : public test::EmulatedBackend {
         << parameters << "\n[output]\nfile = \"out.nc\"\ntimes = 3\n";
     return "run sweep.toml --force --json";
   }
-  static std::string seesaw() { return std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/cuda/seesaw.hpp"; }
+  static std::string seesaw() { return test::from_environment("MANYFOLD_SOURCE") + "/tests/cuda/seesaw.hpp"; }
 
   /// The tiers give the same bits, without cuBLAS. `module`: of the emulated driver.
   void expect_bits_of_fused_tier(const std::string& module, const std::string& model, const std::string& solver,

@@ -7,6 +7,7 @@
 
 #include <manyfold/ensemble.hpp>
 #include "host/run/job.hpp"
+#include "tests/support/environment.hpp"
 #include "tests/support/observed_circuit.hpp"
 
 namespace manyfold {
@@ -53,7 +54,7 @@ TEST(Observables, FollowFromTheSolution) {
 /// Compiled on demand, as the command does it.
 Job job(std::vector<int> saved) {
   Job result;
-  result.model = std::string(std::getenv("MANYFOLD_SOURCE")) + "/tests/support/observed_circuit.hpp";
+  result.model = test::from_environment("MANYFOLD_SOURCE") + "/tests/support/observed_circuit.hpp";
   result.instances = 3;
   result.options.rtol = rtol;
   result.options.atol = {rtol};

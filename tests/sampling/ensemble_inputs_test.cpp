@@ -171,6 +171,9 @@ TEST_F(TableFile, CsvWithCommentsBlankLinesSpacesAndQuotesIsRead) {
   EXPECT_EQ(table.names, (std::vector<std::string>{"area", "flow"}));
   EXPECT_EQ(table.values, (std::vector<double>{1.5, -2e-3, 3.0, 4.0}));
   EXPECT_EQ(table.rows(), 2);
+  const Table quoted = read_table(csv("\"a[1,2]\", \"b\"\"c\" ,\"\"\"\"\n1,\"2\",3\n"));
+  EXPECT_EQ(quoted.names, (std::vector<std::string>{"a[1,2]", "b\"c", "\""})) << "RFC 4180";
+  EXPECT_EQ(quoted.values, (std::vector<double>{1.0, 2.0, 3.0}));
 }
 
 TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
@@ -188,6 +191,11 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
       complaint("area,vavle\n1,2\n"),
       "cases.csv:1:6: error: model \"tank\" has no parameter or variable \"vavle\" for this column of the table; did "
       "you mean \"valve\"?");
+  EXPECT_EQ(complaint(std::string("area\n1\0\x1b\n", 9)),
+            "cases.csv:2:1: error: column \"area\" has \"1\\x00\\x1b\", but needs a number");
+  EXPECT_EQ(complaint("area,\"valve\n1,\"2\"3\n"),
+            "cases.csv:1:6: error: a quotation mark has no second one in its line\n"
+            "cases.csv:2:6: error: after a quotation mark needs a comma");
   EXPECT_EQ(complaint("area,valve\n+-1,2\n"), "cases.csv:2:1: error: column \"area\" has \"+-1\", but needs a number");
   EXPECT_EQ(complaint("area,valve\n1e-400,2\n"),
             "cases.csv:2:1: error: column \"area\" has \"1e-400\", which is beyond what a double holds (2.2e-308 to "

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/environment.hpp"
+
 namespace manyfold::test {
 
 namespace fs = std::filesystem;
@@ -44,7 +46,7 @@ class CommandTest : public testing::Test {
   pid_t start(const std::string& arguments, const std::string& environment = "",
               const std::string& before = "true") const {
     const std::string line = "cd '" + folder_.string() + "' && " + before + "; exec env " + environment + " '" +
-                             std::getenv("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
+                             from_environment("MANYFOLD_COMMAND") + "' " + arguments + " >out.txt 2>err.txt";
     const pid_t child = fork();
     if (child == 0) {
       execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);

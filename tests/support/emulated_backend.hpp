@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.hpp"
+#include "tests/support/environment.hpp"
 
 namespace manyfold::test {
 
@@ -17,7 +18,7 @@ using Json = nlohmann::json;
 class EmulatedBackend : public CommandTest {
  protected:
   pid_t start(const std::string& arguments, const std::string& environment = "") const {
-    const auto path = [](const char* name) { return "'" + std::string(std::getenv(name)) + "' "; };
+    const auto path = [](const char* name) { return "'" + from_environment(name) + "' "; };
     return CommandTest::start(arguments, "MANYFOLD_CUDA_DRIVER=" + path("MANYFOLD_EMULATED_DRIVER") +
                                              "MANYFOLD_CUBLAS=" + path("MANYFOLD_EMULATED_BLAS") +
                                              "MANYFOLD_CUSOLVER=" + path("MANYFOLD_EMULATED_SOLVER") +

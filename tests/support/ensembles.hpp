@@ -12,11 +12,12 @@
 
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
+#include "tests/support/environment.hpp"
 
 namespace manyfold::test {
 
 inline std::string source_folder() {
-  return std::getenv("MANYFOLD_SOURCE");
+  return from_environment("MANYFOLD_SOURCE");
 }
 
 /// Kernels stay loaded: each is opened once per test program.

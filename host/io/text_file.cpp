@@ -1,0 +1,60 @@
+#include "host/io/text_file.hpp"
+
+#include <cerrno>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <manyfold/error.hpp>
+
+#include "host/io/output_file.hpp"
+#include "host/text/printable.hpp"
+
+namespace manyfold {
+namespace {
+
+namespace fs = std::filesystem;
+
+void append(const fs::path& file, std::string_view text, const fs::path& named) {
+  std::ofstream stream(file, std::ios::binary | std::ios::app);
+  stream << text;
+  stream.close();
+  if (stream) return;
+  throw std::runtime_error(fmt::format("output file {} cannot be written: {}", printable(named.string()),
+                                       std::generic_category().message(errno)));
+}
+
+/// Is it written to as it is, like a pipe? What /dev/stdout stands for may be a file.
+bool is_stream(const fs::path& path) {
+  std::error_code not_there;
+  const fs::file_status status = fs::status(path, not_there);
+  return fs::exists(status) && (!fs::is_regular_file(status) || path.native().starts_with("/dev/"));
+}
+
+}  // namespace
+
+void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs) {
+  std::error_code not_there;
+  if (fs::is_directory(path, not_there)) {
+    throw UsageError(fmt::format("output file {} is a directory", printable(path.string())));
+  }
+  for (const fs::path& input : inputs) {
+    if (!fs::equivalent(path, input, not_there)) continue;
+    throw UsageError(fmt::format("output file {} is the same file as {}, which is read", printable(path.string()),
+                                 printable(input.string())));
+  }
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+  if (is_stream(path)) return append(path, text, path);
+  std::error_code error;
+  const fs::path target = fs::weakly_canonical(path, error);
+  OutputFile file(error ? path : target, true);
+  append(file.create(), text, path);
+  file.commit();
+}
+
+}  // namespace manyfold

@@ -10,6 +10,7 @@
 #include "host/compiler/catalog.hpp"
 #include "host/compiler/model_source.hpp"
 #include "host/io/result_file.hpp"
+#include "host/io/result_names.hpp"
 #include "host/io/sweep_file.hpp"
 #include "host/io/unfinished_file.hpp"
 #include "host/run/job.hpp"
@@ -322,6 +323,7 @@ int run(const RunArguments& arguments) {
   // Before anything takes time.
   OutputFile output(arguments.output ? std::filesystem::path(*arguments.output) : sweep.output_file, arguments.force,
                     {sweep.path, sweep.table, sweep.model});
+  check_result_path(output.path());
   const std::string output_name = output.path().string();
   std::optional<ResolvedSweep> resolved;
   std::optional<PreparedJob> made = prepare_unless_stopped(sweep, resolved);

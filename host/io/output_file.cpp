@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -94,10 +95,15 @@ void OutputFile::lock() {
       throw UsageError(fmt::format("output file {} cannot be written: {}: {}", printable(path_.string()),
                                    printable(lock_path_.string()), reason()));
     }
+    char text[32] = {};
+    const bool known = pread(lock_, text, sizeof text - 1, 0) > 0;
+    if (text[std::strspn(text, "0123456789")] != '\0') {
+      close(std::exchange(lock_, -1));
+      throw UsageError(fmt::format("output file {} cannot be written: {} is there, and is no lock of a run",
+                                   printable(path_.string()), printable(lock_path_.string())));
+    }
     // File systems without locks have none to respect.
     if (flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      char text[32] = {};
-      const bool known = pread(lock_, text, sizeof text - 1, 0) > 0;
       close(std::exchange(lock_, -1));
       throw UsageError(fmt::format("output file {} is being written by another run{}", printable(path_.string()),
                                    known ? fmt::format(", process {}", text) : ""));

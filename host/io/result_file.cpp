@@ -25,8 +25,6 @@
 namespace manyfold {
 namespace {
 
-constexpr std::int64_t elements_per_write = 65536;
-
 // netCDF turns HDF5's own printing of errors off in the thread that opened the first file only; chunks are written by
 // others.
 void silence_hdf5_in_this_thread() {
@@ -257,6 +255,11 @@ class ResultFile::Writer {
 
   void define_outcomes(const std::vector<int>& per_instance) {
     status_ = target_.define_variable("status", NC_BYTE, per_instance, "", "how the integration ended");
+    // Every instance is cancelled until it is written: HDF5 reads so what is not there. Without the attribute, of which
+    // readers make "missing", and of a status of bytes one of floating-point numbers.
+    const auto cancelled = static_cast<signed char>(Status::cancelled);
+    target_.check(nc_def_var_fill(target_.file(), status_, NC_FILL, &cancelled), "defined");
+    target_.check(nc_del_att(target_.file(), status_, _FillValue), "defined");
     signed char values[status_count];
     std::string meanings;
     for (int i = 0; i < status_count; ++i) {
@@ -332,16 +335,6 @@ class ResultFile::Writer {
     }
     statistics_->write_what_is_known();
     if (events_) events_->write_what_is_known();
-    // Every instance is cancelled until it is written. Not by a _FillValue: readers turn that into "missing", and a
-    // status of bytes into one of floating-point numbers.
-    const std::vector<signed char> cancelled(
-        static_cast<std::size_t>(std::min(target_.settings().instances, elements_per_write)),
-        static_cast<signed char>(Status::cancelled));
-    for (std::int64_t first = 0; first < target_.settings().instances; first += elements_per_write) {
-      const auto start = static_cast<std::size_t>(first);
-      const auto count = static_cast<std::size_t>(std::min(elements_per_write, target_.settings().instances - first));
-      target_.check(nc_put_vara_schar(target_.file(), status_, &start, &count, cancelled.data()), "written");
-    }
   }
 
   void write_outcomes(const Chunk& chunk) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <manyfold/error.hpp>
+
 #include "host/text/printable.hpp"
 
 namespace manyfold {
@@ -34,6 +36,12 @@ std::string unfit_for_netcdf(const std::string& name) {
   }
   if (name.size() > NC_MAX_NAME - 32) return fmt::format("has more than {} letters", NC_MAX_NAME - 32);
   return "";
+}
+
+void check_result_path(const std::filesystem::path& path) {
+  if (std::filesystem::absolute(path).native().find('\\') == std::string::npos) return;
+  throw UsageError(fmt::format("output file {}: netCDF takes no '\\' in the name of a file or its folders",
+                               printable(std::filesystem::absolute(path).string())));
 }
 
 std::vector<std::string> unfit_names(const ModelDescription& model) {

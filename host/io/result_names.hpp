@@ -1,5 +1,6 @@
 #pragma once
-// Names of a model that result files cannot have.
+// Names that result files, and the variables in them, cannot have.
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@ namespace manyfold {
 
 /// Why netCDF does not take the name as it is; empty: it does.
 std::string unfit_for_netcdf(const std::string& name);
+
+/// Throws UsageError if netCDF takes `path` for that of another file.
+void check_result_path(const std::filesystem::path& path);
 
 /// What is wrong with the names of the model's variables, parameters, events and discrete numbers in result files: what
 /// netCDF does not take or changes, and what is another variable's name there. One sentence per name.

@@ -53,7 +53,9 @@ ResultTarget::ResultTarget(ResultFileSettings settings, OutputFile output)
   for (const StatisticRequest& request : settings_.statistics) {
     if (request.kind == StatisticRequest::Kind::quantile) probabilities_.push_back(request.probability);
   }
-  const std::string partial = output_.create().string();
+  check_result_path(output_.path());
+  // netCDF passes over blanks and control characters at the beginning of a path.
+  const std::filesystem::path partial = std::filesystem::absolute(output_.create());
   check(nc_create(partial.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
   open_ = true;
   try {

@@ -66,7 +66,9 @@ std::optional<double> SweepValues::number(const toml::node& node, std::string_vi
     wrong(node, what, "a number");
     return std::nullopt;
   }
-  const auto value = node.value<double>();
+  // An integer of more digits than a double has is rounded.
+  const auto integer = node.value_exact<std::int64_t>();
+  const auto value = integer ? static_cast<double>(*integer) : node.value<double>();
   if (!value || !std::isfinite(*value)) {
     wrong(node, what, "a finite number");
     return std::nullopt;

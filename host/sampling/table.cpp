@@ -189,9 +189,9 @@ Table read_netcdf(const std::filesystem::path& path) {
   const auto check = [&problems](int error) {
     if (error != NC_NOERR) problems.fail(1, 1, fmt::format("the table cannot be read: {}", nc_strerror(error)));
   };
-  // netCDF would open addresses too.
+  // netCDF would open addresses too, and passes over blanks at the beginning of a path.
   if (!std::filesystem::is_regular_file(path)) problems.fail(1, 1, "the table cannot be read: it is not a file");
-  check(nc_open(path.c_str(), NC_NOWRITE, &id));
+  check(nc_open(std::filesystem::absolute(path).c_str(), NC_NOWRITE, &id));
   struct Closer {
     int id;
     ~Closer() { nc_close(id); }

@@ -14,8 +14,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <manyfold/status.hpp>
+
 #include "tests/support/command.hpp"
 #include "tests/support/environment.hpp"
+#include "tests/support/netcdf_content.hpp"
 
 namespace {
 
@@ -28,21 +31,21 @@ class Output : public manyfold::test::CommandTest {
  protected:
   Output() { sweep("sweep.toml", 20); }
   /// Into result.nc.
-  void sweep(const std::string& name, int instances) const {
+  void sweep(const std::string& name, std::int64_t instances) const {
     std::ofstream(folder_ / name) << "model = \"robertson\"\nt_span = [0.0, 1.0]\n[solver]\nmethod = \"radau5\"\n"
                                      "[ensemble]\ninstances = "
                                   << instances
                                   << "\n[parameters]\nk1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }\n"
                                      "[output]\nfile = \"result.nc\"\ntimes = \"end\"\n";
   }
-  /// A run that takes long, once it has begun to write more than the status of each instance.
-  pid_t start_long() const {
-    sweep("long.toml", 3000000);
+  /// A run that takes long, once it has begun to write results.
+  pid_t start_long(std::int64_t instances = 3000000) const {
+    sweep("long.toml", instances);
     const pid_t child = start("run long.toml --force");
     for (int i = 0; i < 500; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
       for (const auto& item : fs::directory_iterator(folder_)) {
-        if (item.path().extension() == ".partial" && fs::file_size(item.path()) > 3100000) return child;
+        if (item.path().extension() == ".partial" && fs::file_size(item.path()) > 1000000) return child;
       }
     }
     return child;
@@ -111,6 +114,37 @@ TEST_F(Output, NamesThatAreNotUtf8AreWrittenToo) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(nlohmann::json::parse(outcome.out)["output"], "a\xEF\xBF\xBD.nc");
   EXPECT_TRUE(fs::exists(folder_ / "a\xFF.nc"));
+}
+
+TEST_F(Output, NamesThatNetcdfReadsAsOthersAreWrittenOrRefused) {
+  for (const std::string name : {" a.nc", "\ta.nc", "a#mode=zarr.nc", "file:a.nc", "c:a.nc", "~a.nc", "a.nc "}) {
+    EXPECT_EQ(call("run sweep.toml --out '" + name + "'").code, 0) << name;
+    const manyfold::test::Content content = manyfold::test::content_of(folder_ / name);
+    EXPECT_EQ(content.count("status"), 1U) << name;
+    fs::remove(folder_ / name);
+    expect_only({"sweep.toml"});
+  }
+  expect_misuse("run sweep.toml --out '\\\\srv\\a.nc'", {"netCDF takes no '\\'"});
+  expect_misuse("run sweep.toml --out 'a\\b.nc'", {"netCDF takes no '\\'"});
+  expect_only({"sweep.toml"});
+}
+
+TEST_F(Output, AnyNumberOfInstancesBeginsAtOnce) {
+  const pid_t child = start_long(1'000'000'000'000);
+  kill(child, SIGTERM);
+  EXPECT_EQ(finish(child).code, 130);
+  int id = 0;
+  ASSERT_EQ(nc_open(result().c_str(), NC_NOWRITE, &id), NC_NOERR);
+  int variable = 0;
+  ASSERT_EQ(nc_inq_varid(id, "status", &variable), NC_NOERR);
+  signed char status[2] = {};
+  const std::size_t first = 0;
+  const std::size_t last = 999'999'999'999;
+  EXPECT_EQ(nc_get_var1_schar(id, variable, &first, &status[0]), NC_NOERR);
+  EXPECT_EQ(nc_get_var1_schar(id, variable, &last, &status[1]), NC_NOERR);
+  nc_close(id);
+  EXPECT_EQ(status[0], 0) << "success";
+  EXPECT_EQ(status[1], static_cast<int>(manyfold::Status::cancelled));
 }
 
 TEST_F(Output, NamesWithControlCharactersDoNotReachTheTerminal) {

@@ -143,6 +143,12 @@ TEST_F(OutputFileTest, OneRunWritesAFile) {
   EXPECT_EQ(files(), 0);
 }
 
+TEST_F(OutputFileTest, AFileWithTheNameOfTheLockIsKept) {
+  const fs::path precious = write("result.nc.lock", "a year's work");
+  EXPECT_NE(refusal(folder_ / "result.nc").find("is no lock of a run"), std::string::npos);
+  EXPECT_EQ(read(precious), "a year's work");
+}
+
 TEST_F(OutputFileTest, LinksInPlaceOfTheLockAreNotFollowed) {
   const fs::path precious = write("precious", "a year's work");
   fs::create_symlink(precious, folder_ / "result.nc.lock");

@@ -93,6 +93,34 @@ class TeamLU {
     }
   }
 
+  /// b := A^-T b, without conjugation; every thread has all of b before and after. Here a thread owns entries of the
+  /// right-hand side, not rows, for the rows are read as columns.
+  MANYFOLD_INLINE void solve_transposed(Number (&b)[n]) {
+    team_.synchronize();
+    for_own_rows([&](int, int i) { shared_->right[i] = b[i]; });
+    for (int k = 0; k < n; ++k) {
+      team_.synchronize();
+      const Number(&row)[stride] = shared_->value[shared_->pivot_row[k]];
+      const Number x = shared_->right[k] * row[k];
+      for_own_rows([&](int, int j) {
+        if (j > k) shared_->right[j] = shared_->right[j] - row[j] * x;
+      });
+      b[k] = x;
+    }
+    team_.synchronize();
+    for_own_rows([&](int, int i) { shared_->right[i] = b[i]; });
+    for (int k = n - 1; k >= 0; --k) {
+      team_.synchronize();
+      const int pivot = shared_->pivot_row[k];
+      const Number(&row)[stride] = shared_->value[pivot];
+      const Number x = shared_->right[k];
+      for_own_rows([&](int, int j) {
+        if (j < k) shared_->right[j] = shared_->right[j] - row[j] * x;
+      });
+      b[pivot] = x;
+    }
+  }
+
  private:
   static constexpr int rows = (n + Team::size - 1) / Team::size;
 

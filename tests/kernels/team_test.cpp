@@ -28,8 +28,8 @@ double size_of(const Complex<double>& x) {
   return std::abs(x.re) + std::abs(x.im);
 }
 
-/// The largest residual of A x = b, for a matrix with diagonal entries `diagonal` times as large as the others,
-/// solved twice with one factorisation.
+/// The largest residual of A x = b and A^T x = b, for a matrix with diagonal entries `diagonal` times as large as the
+/// others, solved twice each with one factorisation.
 template <class Number, int n, int threads>
 double largest_residual(unsigned seed, double diagonal) {
   using Team = ThreadTeam<threads>;
@@ -52,16 +52,18 @@ double largest_residual(unsigned seed, double diagonal) {
       for (int j = 0; j < n; ++j) row[j] = a[i][j];
     }));
     for (const auto& right : b) {
-      Number x[n];
-      for (int i = 0; i < n; ++i) x[i] = right[i];
-      lu.solve(x);
-      // Every thread must have all of the solution.
-      double scale = 1.0;
-      for (int i = 0; i < n; ++i) scale = std::max(scale, size_of(x[i]));
-      for (int i = 0; i < n; ++i) {
-        Number r = -right[i];
-        for (int j = 0; j < n; ++j) r = r + a[i][j] * x[j];
-        largest[team.rank()] = std::max(largest[team.rank()], size_of(r) / scale);
+      for (const bool transposed : {false, true}) {
+        Number x[n];
+        for (int i = 0; i < n; ++i) x[i] = right[i];
+        transposed ? lu.solve_transposed(x) : lu.solve(x);
+        // Every thread must have all of the solution.
+        double scale = 1.0;
+        for (int i = 0; i < n; ++i) scale = std::max(scale, size_of(x[i]));
+        for (int i = 0; i < n; ++i) {
+          Number r = -right[i];
+          for (int j = 0; j < n; ++j) r = r + (transposed ? a[j][i] : a[i][j]) * x[j];
+          largest[team.rank()] = std::max(largest[team.rank()], size_of(r) / scale);
+        }
       }
     }
   });

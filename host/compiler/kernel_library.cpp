@@ -115,7 +115,8 @@ const ModelDescription* builtin_model(const std::string& name) {
 /// The kernel that was built ahead, if there is one for the request.
 std::optional<LoadedKernel> built_ahead(const KernelRequest& request, const std::string& method,
                                         const std::string& instruction_set) {
-  const bool as_built = !request.structural_value && request.given.empty() && !request.options.projection &&
+  const bool as_built = !request.structural_value && request.given.empty() && !request.observed &&
+                        !request.options.projection &&
                         std::all_of(choice_settings.begin(), choice_settings.end(), [&](const ChoiceSetting& choice) {
                           return choice.type.empty() || request.options.*choice.field == SolverOptions{}.*choice.field;
                         });
@@ -184,8 +185,10 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
   const MethodDescription& method = *described_method(check_kernel(request, announce));
   const std::string instruction_set = instruction_set_of(request);
   if (auto loaded = built_ahead(request, method.name, instruction_set)) return *loaded;
-  const KernelUnit unit = kernel_unit(request, source, "kernels/entry/kernel.hpp",
-                                      fmt::format("MANYFOLD_KERNEL({}, manyfold::kernel_spec)", method.template_name));
+  const KernelUnit unit =
+      kernel_unit(request, source, "kernels/entry/kernel.hpp",
+                  fmt::format("MANYFOLD_KERNEL({}, manyfold::kernel_spec, {})", method.template_name,
+                              request.observed ? "ObserverCall" : "NoObserver"));
   return load_library(
       {source,
        unit,

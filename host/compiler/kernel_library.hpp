@@ -22,6 +22,7 @@ struct KernelRequest {
   SolverOptions options = {};                 ///< the choices that it is compiled for; `rtol` is for the method "auto"
   std::optional<long> structural_value = {};  ///< of the model's structural parameter
   std::vector<int> given = {};                ///< numbers of `Given`, one per variable; empty: as the model says
+  bool observed = false;                      ///< an `ObserverCall` sees every accepted step
   std::string instruction_set = "";           ///< avx512 | avx2 | baseline | scalar; empty: the best this processor has
 };
 

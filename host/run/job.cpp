@@ -19,7 +19,19 @@ KernelRequest request_of(const Job& job) {
   if (!job.options.initial_conditions.empty()) {
     request.given = given_at_start(describe(request, job.announce), job.options.initial_conditions);
   }
+  request.observed = job.observe != nullptr;
   return request;
+}
+
+/// Steps are shown on the processor alone.
+Placement placement_of(const Job& job) {
+  SolverOptions options = job.options;
+  if (job.observe && options.backend == "auto") options.backend = "cpu";
+  if (job.observe && options.backend != "cpu") {
+    throw UsageError(
+        fmt::format("backend is '{}', but accepted steps are observed: needs 'cpu' or 'auto'", options.backend));
+  }
+  return choose_backend(options, job.instances);
 }
 
 }  // namespace
@@ -63,7 +75,7 @@ void choose_instances(EnsembleRun& run, std::vector<std::int64_t> which) {
   };
 }
 
-PreparedJob::PreparedJob(Job job) : job_(std::move(job)), placement_(choose_backend(job_.options, job_.instances)) {
+PreparedJob::PreparedJob(Job job) : job_(std::move(job)), placement_(placement_of(job_)) {
   const KernelRequest request = request_of(job_);
   if (placement_.devices == nullptr) {
     load_on_processor(request);
@@ -77,11 +89,21 @@ std::string PreparedJob::warning() const {
   return of_method + (of_method.empty() || model_.caution.empty() ? "" : "; ") + model_.caution;
 }
 
+void PreparedJob::watch() {
+  if (!job_.observe) return;
+  observer_ = std::make_unique<Observer>();
+  observer_->observe = job_.observe;
+  observer_->call = {[](void* observer, const AcceptedStep& step) { static_cast<Observer*>(observer)->observe(step); },
+                     observer_.get()};
+  job_.observer = &observer_->call;
+}
+
 void PreparedJob::load_on_processor(const KernelRequest& request) {
   choose_tier(job_.options, {}, placement_);
   loaded_ = load_kernel(request, job_.announce);
   model_ = loaded_.model;
   method_ = loaded_.kernel->method;
+  watch();
   complete();
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include <manyfold/accepted_step.hpp>
 #include <manyfold/description.hpp>
 
 #include "host/compiler/kernel_library.hpp"
@@ -26,12 +27,13 @@
 
 namespace manyfold {
 
-/// What a user asks for. Of `EnsembleRun`, `kernel`, `device` and the model's sizes in `shape` are found by the run.
-/// What is left out: parameters, initial values and time span are the model's own, all variables are saved, at the end
-/// of the time span.
+/// What a user asks for. Of `EnsembleRun`, `kernel`, `device`, `observer` and the model's sizes in `shape` are found by
+/// the run. What is left out: parameters, initial values and time span are the model's own, all variables are saved, at
+/// the end of the time span.
 struct Job : EnsembleRun {
   std::string model;                                 ///< a built-in name, or the path of a model file (.hpp)
   std::optional<long> structural_value;              ///< of the model's structural parameter
+  std::function<void(const AcceptedStep&)> observe;  ///< sees every accepted step; on the processor only
   std::function<void(const std::string&)> announce;  ///< gets a line before what takes time, and warnings; may be empty
 };
 
@@ -69,6 +71,13 @@ class PreparedJob {
   RunSummary run(ResultSink& sink) const { return run_ensemble(job_, sink); }
 
  private:
+  /// `Job::observe` as the kernel calls it.
+  struct Observer {
+    std::function<void(const AcceptedStep&)> observe;
+    ObserverCall call;
+  };
+
+  void watch();
   void load_on_processor(const KernelRequest& request);
   void load_on_device(KernelRequest request);
   void complete();
@@ -79,6 +88,7 @@ class PreparedJob {
   Placement placement_;
   LoadedKernel loaded_;
   std::unique_ptr<DeviceProgram> program_;
+  std::unique_ptr<Observer> observer_;
 };
 
 /// Prepares and runs the job.

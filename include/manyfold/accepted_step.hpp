@@ -23,4 +23,11 @@ concept StepObserver = requires(Observer& observer, const AcceptedStep& step) {
 /// Nobody looks: no code is made.
 struct NoObserver {};
 
+/// An observer that is not known when the kernel is compiled, as that of a `Job`.
+struct ObserverCall {
+  void (*call)(void* observer, const AcceptedStep& step) = nullptr;
+  void* observer = nullptr;
+  void operator()(const AcceptedStep& step) const { call(observer, step); }
+};
+
 }  // namespace manyfold

@@ -69,8 +69,9 @@ const Kernel& kernel() {
 
 // The entry point of a kernel that is compiled by itself: the model of the file included before, with one method.
 #if defined(MANYFOLD_KERNEL_UNIT)
-#define MANYFOLD_KERNEL(METHOD, SPEC)                                                           \
-  extern "C" __attribute__((visibility("default"))) const manyfold::Kernel* manyfold_kernel() { \
-    return &manyfold::kernel<manyfold::ModelOfFile, manyfold::METHOD, SPEC>();                  \
+#define MANYFOLD_KERNEL(METHOD, SPEC, OBSERVER)                                                                     \
+  extern "C" __attribute__((visibility("default"))) const manyfold::Kernel* manyfold_kernel() {                     \
+    return &manyfold::kernel<manyfold::ModelOfFile, manyfold::METHOD, SPEC, manyfold::KernelLane<(SPEC).precision>, \
+                             manyfold::OBSERVER>();                                                                 \
   }
 #endif

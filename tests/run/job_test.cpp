@@ -88,6 +88,29 @@ TEST(Jobs, DescribeTheirModelAsItIsCompiled) {
   EXPECT_THROW(describe(job), UsageError);
 }
 
+TEST(Jobs, ShowEveryAcceptedStep) {
+  Job job = robertson(20);
+  struct Seen {
+    std::int64_t steps = 0;
+    double t = 0.0;
+    std::array<double, 3> y = {};
+  };
+  std::array<Seen, 20> seen;
+  job.observe = [&](const AcceptedStep& step) {
+    Seen& instance = seen.at(static_cast<std::size_t>(step.instance));
+    EXPECT_GT(step.t, instance.t);
+    instance = {instance.steps + 1, step.t, {step.y[0], step.y[1], step.y[2]}};
+  };
+  const Chunk results = results_of(job);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    EXPECT_EQ(seen[i].steps, results.outcomes[i].counters.steps);
+    EXPECT_EQ(seen[i].t, 10.0);
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(seen[i].y[j], results.values[3 * i + j]);
+  }
+  job.options.backend = "cuda";
+  EXPECT_THROW(PreparedJob{job}, UsageError) << "on the processor alone";
+}
+
 TEST(Jobs, ARangeOfInstancesIsThatOfTheWhole) {
   Job job = robertson(60);
   const Chunk whole = results_of(job);

@@ -61,6 +61,16 @@ std::vector<std::string> places_of(const std::string& library, int behind = 0) {
   return places;
 }
 
+/// A library of the toolkit: the one that the environment variable `choice` names, or one of `places`. Null: `failure`
+/// says that there is no `kind`, and why.
+void* open_library(const char* choice, const std::vector<std::string>& places, const char* kind, const char* name,
+                   std::string& failure) {
+  const char* chosen = std::getenv(choice);
+  void* library = open_one_of(chosen != nullptr ? std::vector<std::string>{chosen} : places, failure);
+  failure = library != nullptr ? "" : fmt::format("no {}: {}; install the CUDA toolkit's {}", kind, failure, name);
+  return library;
+}
+
 template <class Function>
 void find(void* library, const char* name, Function& function, std::string& failure) {
   function = reinterpret_cast<Function>(dlsym(library, name));
@@ -124,14 +134,8 @@ Driver open_driver() {
 
 Compiler open_compiler() {
   Compiler c;
-  const char* chosen = std::getenv("MANYFOLD_NVRTC");
-  void* library =
-      chosen != nullptr ? open_one_of({chosen}, c.failure) : open_one_of(places_of("libnvrtc.so"), c.failure);
-  if (library == nullptr) {
-    c.failure = "no run-time compiler: " + c.failure + "; install the CUDA toolkit's NVRTC";
-    return c;
-  }
-  c.failure.clear();
+  void* library = open_library("MANYFOLD_NVRTC", places_of("libnvrtc.so"), "run-time compiler", "NVRTC", c.failure);
+  if (library == nullptr) return c;
   find(library, "nvrtcVersion", c.version, c.failure);
   find(library, "nvrtcGetErrorString", c.get_error_string, c.failure);
   find(library, "nvrtcGetNumSupportedArchs", c.get_architecture_count, c.failure);
@@ -161,14 +165,8 @@ Compiler open_compiler() {
 
 Blas open_blas() {
   Blas b;
-  const char* chosen = std::getenv("MANYFOLD_CUBLAS");
-  void* library =
-      chosen != nullptr ? open_one_of({chosen}, b.failure) : open_one_of(places_of("libcublas.so"), b.failure);
-  if (library == nullptr) {
-    b.failure = "no cuBLAS: " + b.failure + "; install the CUDA toolkit's cuBLAS";
-    return b;
-  }
-  b.failure.clear();
+  void* library = open_library("MANYFOLD_CUBLAS", places_of("libcublas.so"), "cuBLAS", "cuBLAS", b.failure);
+  if (library == nullptr) return b;
   find(library, MANYFOLD_NAME_OF(cublasGetStatusString), b.get_status_string, b.failure);
   find(library, MANYFOLD_NAME_OF(cublasCreate), b.create, b.failure);
   find(library, MANYFOLD_NAME_OF(cublasDestroy), b.destroy, b.failure);
@@ -187,14 +185,8 @@ Blas open_blas() {
 
 DenseSolver open_dense_solver() {
   DenseSolver s;
-  const char* chosen = std::getenv("MANYFOLD_CUSOLVER");
-  void* library =
-      chosen != nullptr ? open_one_of({chosen}, s.failure) : open_one_of(places_of("libcusolver.so", 1), s.failure);
-  if (library == nullptr) {
-    s.failure = "no cuSOLVER: " + s.failure + "; install the CUDA toolkit's cuSOLVER";
-    return s;
-  }
-  s.failure.clear();
+  void* library = open_library("MANYFOLD_CUSOLVER", places_of("libcusolver.so", 1), "cuSOLVER", "cuSOLVER", s.failure);
+  if (library == nullptr) return s;
   find(library, "cusolverDnCreate", s.create, s.failure);
   find(library, "cusolverDnDestroy", s.destroy, s.failure);
   find(library, "cusolverDnSetStream", s.set_stream, s.failure);

@@ -90,7 +90,16 @@ void ModelCode::solve_initially(Body& body, const Block& block) {
   const auto declare = [&](const std::string& wish, const std::vector<Node>& unknowns) {
     const std::string name = names_.of(wish);
     std::vector<std::string> starts;
-    for (const Node quantity : unknowns) starts.push_back(body.number(start_of(quantity)));
+    for (const Node quantity : unknowns) {
+      // A start that depends on what the block is solved for does not say where to begin.
+      const std::vector<Node> parts = graph_.below(start_of(quantity));
+      const bool known = std::all_of(parts.begin(), parts.end(), [&](Node part) {
+        const NodeData& data = graph_[part];
+        return data.op != Op::pre &&
+               (data.op != Op::variable || model_.flat.variables[at(data.index)].is_parameter() || body.knows(part));
+      });
+      starts.push_back(known ? body.number(start_of(quantity)) : "0.0");
+    }
     body.line(fmt::format("double {}[] = {{{}}};", name, fmt::join(starts, ", ")));
     return name;
   };

@@ -238,6 +238,13 @@ void Reducer::order_start() {
       }
     } else {
       model_.fixed.push_back(unknowns[k]);
+      const FlatVariable& one = variable(graph_[unknowns[k]].index);
+      for (const Node node : one.start == no_node ? std::vector<Node>() : graph_.below(one.start)) {
+        if (std::find(unknowns.begin(), unknowns.end(), node) == unknowns.end() && graph_[node].op != Op::pre) continue;
+        diagnostics_.error(one.place, fmt::format("the start of '{}' depends on '{}', which varies: write that as an "
+                                                  "initial equation",
+                                                  one.name, variable(graph_[node].index).name));
+      }
       if (!variable(graph_[unknowns[k]].index).fixed) assumed.push_back(quantity_name(unknowns[k]));
     }
   }

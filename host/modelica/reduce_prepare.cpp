@@ -99,7 +99,10 @@ Node Reducer::folded_parameter(int index) {
         value,
         [&](Node node) -> Node {
           const NodeData data = graph_[node];
-          if (data.op != Op::variable) return no_node;
+          if (data.op == Op::time) {
+            diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on time, which varies", one.name));
+          }
+          if (data.op != Op::variable && data.op != Op::pre) return no_node;
           if (!variable(data.index).is_parameter()) {
             diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on '{}', which varies", one.name,
                                                       variable(data.index).name));

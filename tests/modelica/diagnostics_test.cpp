@@ -47,6 +47,15 @@ TEST(Diagnostics, ASingularModelNamesBoth) {
       {"3 equations for 3 variables, but they do not determine them", "variables: z", "their variables: x, y"});
 }
 
+TEST(Diagnostics, ParametersAndFixedStartsThatVary) {
+  expect_errors(model_text("parameter Real g = 2 * pre(v); Real v(start = 0);", "der(v) = -g;"),
+                {"m.mo:2:16: error: the parameter 'g' depends on 'v', which varies"});
+  expect_errors(model_text("parameter Real g = time; Real v(start = 0);", "der(v) = -g;"),
+                {"m.mo:2:16: error: the parameter 'g' depends on time, which varies"});
+  expect_errors(model_text("Real v(start = w, fixed = true), w;", "der(v) = -v;\nw = v + 1;"),
+                {"m.mo:2:6: error: the start of 'v' depends on 'w', which varies: write that as an initial equation"});
+}
+
 TEST(Diagnostics, CyclesOfParameters) {
   expect_errors(model_text("parameter Real a = b; parameter Real b = 2 * a; Real x;", "der(x) = a;"),
                 {"the parameter 'a' depends on itself"});

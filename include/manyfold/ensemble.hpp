@@ -28,6 +28,7 @@
 #include <manyfold/tolerances.hpp>
 
 #include "host/engine/ensemble_run.hpp"
+#include "host/engine/memory.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "kernels/entry/method_limits.hpp"
 
@@ -83,7 +84,8 @@ class Ensemble {
                 "for index 3; docs/choosing.md has the table");
 
  public:
-  /// `instances` > 0 instances with the model's default parameters, initial values and time span.
+  /// `instances` > 0 instances with the model's default parameters, initial values and time span. Throws UsageError if
+  /// they do not fit the memory.
   explicit Ensemble(std::int64_t instances) : instances_(instances) {
     if (instances <= 0)
       throw UsageError("Ensemble: instances is " + std::to_string(instances) + ", needs to be positive");
@@ -91,6 +93,7 @@ class Ensemble {
     if (!model_.wrong.empty()) throw UsageError("Ensemble: model " + model_.name + ": " + model_.wrong);
     t_begin_ = model_.t_begin;
     t_end_ = model_.t_end;
+    check_memory(model_.parameters.size() + model_.initial_quantities().size(), "parameters and initial values");
     for (std::int64_t i = 0; i < instances; ++i) {
       for (const ParameterDescription& parameter : model_.parameters) parameters_.push_back(parameter.value);
     }
@@ -147,6 +150,7 @@ class Ensemble {
     check_ranges(options);
     if (times.empty()) times.push_back(t_end_);
     check_times(times);
+    check_memory(times.size() * model_.output_quantities().size(), "results");
     if (options.atol.size() == 1) options.atol.assign(model_.variables.size(), options.atol[0]);
     if (options.atol.size() != model_.variables.size()) {
       throw UsageError("Ensemble: atol has " + std::to_string(options.atol.size()) + " values, needs one or " +
@@ -195,6 +199,15 @@ class Ensemble {
     char text[32];
     std::snprintf(text, sizeof text, "%.15g", number);
     return text;
+  }
+
+  void check_memory(std::size_t numbers, const std::string& what) const {
+    const double gigabytes = 8e-9 * static_cast<double>(numbers) * static_cast<double>(instances_);
+    const double there = 1e-9 * static_cast<double>(available_memory());
+    if (gigabytes <= there) return;
+    throw UsageError("Ensemble: " + what + " of " + std::to_string(instances_) + " instances take " +
+                     std::to_string(std::llround(gigabytes)) + " GB, but there are " +
+                     std::to_string(std::llround(there)));
   }
 
   /// What the command compiles a kernel for is a part of the type here.

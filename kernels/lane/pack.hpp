@@ -194,7 +194,6 @@ class LaneOrder {
     for (int k = 0; k < Pack::width; ++k) from_[k] = from[k];
   }
   MANYFOLD_INLINE Pack operator()(const Pack& x) const {
-    using Register = typename Pack::Register;
 #if defined(__clang__)
     Pack result;
     for (int k = 0; k < Pack::width; ++k) {
@@ -202,6 +201,7 @@ class LaneOrder {
     }
     return result;
 #else
+    using Register = typename Pack::Register;
     const typename Register::register_type value = x.value();
     return Pack(Register(__builtin_shuffle(value, from_)));
 #endif

@@ -86,6 +86,7 @@ TEST(InstructionSets, AgreeToAFewTolerances) {
 
 TEST(EnsembleOfCpp, RefusesWhatItCannotUse) {
   EXPECT_THROW(Ensemble<Pendulum>(0), UsageError);
+  EXPECT_THROW(Ensemble<Pendulum>(std::numeric_limits<std::int64_t>::max()), UsageError);
   Ensemble<Pendulum> ensemble(3);
   EXPECT_THROW(ensemble.set("nothing", 1.0), UsageError);
   EXPECT_THROW(ensemble.set("L", std::vector<double>{1.0, 2.0}), UsageError);

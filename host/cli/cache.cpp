@@ -1,5 +1,6 @@
 // `cache`: the compiled kernels that are kept.
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -35,6 +36,7 @@ int cache(const CacheArguments& arguments) {
   std::uintmax_t deleted = 0;
   if (arguments.clear) deleted = kernels.limit(0);
   if (arguments.limit) {
+    if (std::isnan(*arguments.limit)) throw UsageError("--limit nan: needs a number that is not negative");
     constexpr auto most = static_cast<double>(std::numeric_limits<std::int64_t>::max());
     deleted = kernels.limit(static_cast<std::uintmax_t>(std::min(*arguments.limit * mebibyte, most)));
   }

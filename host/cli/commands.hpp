@@ -66,7 +66,7 @@ struct VerifyArguments {
   std::vector<std::string> parameters;  ///< NAME=VALUE
   std::int64_t instances = 20;          ///< beside the nominal one
   double perturb = 0.05;                ///< of every parameter's value, at most
-  std::uint64_t seed = 0;
+  std::int64_t seed = 0;
   std::string method = "auto";
   std::vector<double> rtol = {1e-6};
   std::optional<double> atol;  ///< default: rtol / 1000

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -261,6 +262,10 @@ int main(int argc, char** argv) {
     std::cout.exceptions(std::ios::goodbit);
     print_error(error.what());
     return cli::misuse;
+  } catch (const std::bad_alloc&) {
+    std::cout.exceptions(std::ios::goodbit);
+    print_error("no memory is left");
+    return cli::internal_error;
   } catch (const std::exception& error) {
     const int reason = errno;
     std::cout.exceptions(std::ios::goodbit);  // what is printed on standard error flushes it again

@@ -23,6 +23,9 @@ inline constexpr double least_atol_of_references = 1e-14;
 /// rest is passed over; the second has other steps.
 inline constexpr std::array<double, 2> least_steps_of_references = {500.0, 700.0};
 
+/// Three solutions of what is verified are kept in memory: 3 GiB.
+constexpr double most_numbers_to_verify = 134'217'728.0;
+
 inline double reference_rtol(double rtol) {
   return std::min(0.1 * rtol, std::max(tightening * rtol, least_rtol_of_references));
 }

@@ -125,9 +125,6 @@ void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
                        printable(path.string()), gibibytes(bytes), gibibytes(space.available)));
 }
 
-/// Three solutions of a sample are kept in memory: 3 GiB.
-constexpr double most_numbers_to_verify = 134'217'728.0;
-
 /// The sweep with what the command line says in its place.
 Sweep read_sweep(const RunArguments& arguments) {
   Sweep sweep = parse_sweep_file(arguments.sweep, method_names());

@@ -198,6 +198,9 @@ void check(const VerifyArguments& arguments) {
   if (arguments.instances < 0) {
     throw UsageError(fmt::format("--instances {}: needs a number that is not negative", arguments.instances));
   }
+  if (arguments.seed < 0) {
+    throw UsageError(fmt::format("--seed {}: needs a number that is not negative", arguments.seed));
+  }
   if (!(arguments.perturb >= 0.0 && arguments.perturb < 1.0)) {
     throw UsageError(fmt::format("--perturb {}: needs a number from 0 to less than 1", arguments.perturb));
   }
@@ -213,8 +216,10 @@ EnsembleInputs perturbed(const ModelDescription& model, const std::vector<double
     quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,
                           low < high ? Distribution::uniform(low, high) : Distribution::constant(nominal[p])});
   }
-  return EnsembleInputs::sampled(model, {"monte_carlo", std::max<std::int64_t>(arguments.instances, 1), arguments.seed},
-                                 quantities);
+  return EnsembleInputs::sampled(
+      model,
+      {"monte_carlo", std::max<std::int64_t>(arguments.instances, 1), static_cast<std::uint64_t>(arguments.seed)},
+      quantities);
 }
 
 std::vector<double> parameters_of(const EnsembleRun& run, const ModelDescription& model, std::size_t instance) {
@@ -298,6 +303,14 @@ Job job_of(const VerifyArguments& arguments) {
   const double t_end = arguments.t_end.value_or(model.t_end);
   if (!std::isfinite(t_end) || t_end == model.t_begin) {
     throw UsageError(fmt::format("--t-end {}: needs a finite number other than {}", t_end, model.t_begin));
+  }
+  const double most =
+      std::floor(most_numbers_to_verify / static_cast<double>(time_count * model.output_quantities().size())) - 1.0;
+  if (static_cast<double>(arguments.instances) > most) {
+    throw UsageError(
+        fmt::format("--instances {}: their solutions do not fit the memory that is meant for them: at most "
+                    "{} of this model do",
+                    arguments.instances, most));
   }
   const std::vector<double> nominal = parameters_as_set(model, settings);
   job.instances = 1 + arguments.instances;

@@ -1,5 +1,7 @@
 #include "host/io/text_file.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <fstream>
 #include <stdexcept>
@@ -34,6 +36,13 @@ bool is_stream(const fs::path& path) {
   return fs::exists(status) && (!fs::is_regular_file(status) || path.native().starts_with("/dev/"));
 }
 
+/// What links stand for.
+fs::path target_of(const fs::path& path) {
+  std::error_code error;
+  const fs::path target = fs::weakly_canonical(fs::absolute(path), error);
+  return error ? path : target;
+}
+
 }  // namespace
 
 void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs) {
@@ -46,13 +55,16 @@ void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs
     throw UsageError(fmt::format("output file {} is the same file as {}, which is read", printable(path.string()),
                                  printable(input.string())));
   }
+  if (is_stream(path)) return;
+  const fs::path folder = target_of(path).parent_path();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw UsageError(fmt::format("output file {} cannot be written: {}", printable(path.string()),
+                               std::generic_category().message(errno)));
 }
 
 void write_text(const fs::path& path, std::string_view text) {
   if (is_stream(path)) return append(path, text, path);
-  std::error_code error;
-  const fs::path target = fs::weakly_canonical(path, error);
-  OutputFile file(error ? path : target, true);
+  OutputFile file(target_of(path), true);
   append(file.create(), text, path);
   file.commit();
 }

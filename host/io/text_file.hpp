@@ -6,7 +6,8 @@
 
 namespace manyfold {
 
-/// Throws UsageError if `path` is a folder or one of `inputs`, which the command reads.
+/// Throws UsageError if `path` is a folder, is in one that cannot be written to, or is one of `inputs`, which the
+/// command reads.
 void check_text_target(const std::filesystem::path& path, const std::vector<std::filesystem::path>& inputs);
 
 /// Writes `text` into the device or pipe `path`, or makes it the content of the file `path`: all of it, or the file

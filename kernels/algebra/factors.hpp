@@ -179,21 +179,20 @@ requires(Structure::Team::size > 1) class Factors<Number, Structure> {
   }
 
   MANYFOLD_INLINE void solve(Number (&b)[n]) {
-    as_stored(b, [&](Stored(&x)[n]) { lu_.solve(x); });
+    Stored x[n];
+    for (int i = 0; i < n; ++i) x[i] = Storage::store(b[i]);
+    lu_.solve(x);
+    for (int i = 0; i < n; ++i) b[i] = Storage::load(x[i]);
   }
   /// b := A^-T b, without conjugation: for adjoints.
   MANYFOLD_INLINE void solve_transposed(Number (&b)[n]) {
-    as_stored(b, [&](Stored(&x)[n]) { lu_.solve_transposed(x); });
-  }
-
- private:
-  static MANYFOLD_INLINE void as_stored(Number (&b)[n], auto&& solve) {
     Stored x[n];
     for (int i = 0; i < n; ++i) x[i] = Storage::store(b[i]);
-    solve(x);
+    lu_.solve_transposed(x);
     for (int i = 0; i < n; ++i) b[i] = Storage::load(x[i]);
   }
 
+ private:
   static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
   static constexpr auto begin = row_begins(entries);
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/algebra/team_lu.hpp"
+#include "kernels/algebra/factors.hpp"
 #include "tests/support/thread_team.hpp"
 
 namespace manyfold {
@@ -111,6 +111,46 @@ TEST(TeamLU, TellsAllThreadsThatAMatrixIsSingular) {
     EXPECT_FALSE(good[1][rank]);
     EXPECT_TRUE(good[2][rank]);
   }
+}
+
+struct Chain {
+  static constexpr int n = 5;
+  static constexpr Pattern<n> matrix = [] {
+    Pattern<n> pattern;
+    for (int i = 0; i < n; ++i) {
+      pattern.insert(i, i);
+      pattern.insert(i, (i + 1) % n);
+    }
+    return pattern;
+  }();
+  static constexpr Pattern<n> preferred = {};
+  using Team = ThreadTeam<2>;
+};
+
+// A (1, ..., 1) and A^T (1, ..., 1) are the sums of the rows and of the columns.
+TEST(FactorsOfATeam, SolveWithTheMatrixAndItsTranspose) {
+  constexpr int n = Chain::n;
+  Factors<double, Chain>::Workspace shared;
+  double largest[2] = {};
+  test::run_teams<2>(1, [&](int, const Chain::Team& team) {
+    Factors<double, Chain> factors;
+    factors.use(shared, team);
+    // Row i has 1 + i on the diagonal and 10 beside it; entries are in the order of their columns.
+    ASSERT_TRUE(factors.factor<false>(true, [](int k) {
+      const int i = k / 2;
+      return (k % 2 == 0) == (i < n - 1) ? 1.0 + i : 10.0;
+    }));
+    double x[n];
+    double z[n];
+    for (int i = 0; i < n; ++i) x[i] = z[i] = 11.0 + i;
+    factors.solve(x);
+    factors.solve_transposed(z);
+    for (int i = 0; i < n; ++i) {
+      largest[team.rank()] = std::max({largest[team.rank()], std::abs(x[i] - 1.0), std::abs(z[i] - 1.0)});
+    }
+  });
+  EXPECT_LE(largest[0], 1e-14);
+  EXPECT_LE(largest[1], 1e-14);
 }
 
 TEST(ThreadTeam, FindsTheLargestAndTheFirstOfEquals) {

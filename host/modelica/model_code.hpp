@@ -56,6 +56,8 @@ class ModelCode {
   std::string initial();
   bool needs_initial();
   Node start_of(Node quantity);
+  /// Where it depends on what `body` does not know, zero.
+  Node known_start_of(const Body& body, Node quantity);
   std::string initial_from(Node quantity);
   void initial_block(Body& body, const Block& block);
   void solve_initially(Body& body, const Block& block);

@@ -23,6 +23,17 @@ Node ModelCode::start_of(Node quantity) {
   return data.order > 0 || start == no_node ? graph_.number(0.0) : start;
 }
 
+Node ModelCode::known_start_of(const Body& body, Node quantity) {
+  const Node start = start_of(quantity);
+  const std::vector<Node> parts = graph_.below(start);
+  const bool known = std::all_of(parts.begin(), parts.end(), [&](Node part) {
+    const NodeData& data = graph_[part];
+    if (data.op == Op::variable) return model_.flat.variables[at(data.index)].is_parameter() || body.knows(part);
+    return data.op != Op::pre;
+  });
+  return known ? start : graph_.number(0.0);
+}
+
 /// Otherwise numbers beside the variables say it all.
 bool ModelCode::needs_initial() {
   const std::set<Node> fixed(model_.fixed.begin(), model_.fixed.end());
@@ -90,16 +101,7 @@ void ModelCode::solve_initially(Body& body, const Block& block) {
   const auto declare = [&](const std::string& wish, const std::vector<Node>& unknowns) {
     const std::string name = names_.of(wish);
     std::vector<std::string> starts;
-    for (const Node quantity : unknowns) {
-      // A start that depends on what the block is solved for does not say where to begin.
-      const std::vector<Node> parts = graph_.below(start_of(quantity));
-      const bool known = std::all_of(parts.begin(), parts.end(), [&](Node part) {
-        const NodeData& data = graph_[part];
-        return data.op != Op::pre &&
-               (data.op != Op::variable || model_.flat.variables[at(data.index)].is_parameter() || body.knows(part));
-      });
-      starts.push_back(known ? body.number(start_of(quantity)) : "0.0");
-    }
+    for (const Node quantity : unknowns) starts.push_back(body.number(known_start_of(body, quantity)));
     body.line(fmt::format("double {}[] = {{{}}};", name, fmt::join(starts, ", ")));
     return name;
   };
@@ -181,7 +183,7 @@ std::string ModelCode::initial() {
   std::reverse(sequence.begin(), sequence.end());
   for (const Block* block : sequence) initial_block(body, *block);
   for (std::size_t i = 0; i < y_.size(); ++i) {
-    const std::string start = body.number(start_of(y_[i]));
+    const std::string start = body.number(known_start_of(body, y_[i]));
     std::string value = body.knows(y_[i]) ? body.number(y_[i]) : start;
     // Without a solution: what the integrator searches itself, near the start values.
     const bool found_anyway = i >= model_.states.size() || constraints_alone;

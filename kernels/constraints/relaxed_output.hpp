@@ -1,10 +1,10 @@
 #pragma once
-// All variables between the steps, where the algebraic ones do not follow well from the differential ones: the voltage
-// at a node that only leakage currents determine moves by volts for an error of the tolerance in the current of a coil.
-// There the solution is stiff, and what brings such an error back to rest brings back that of the polynomial P, too. Y
-// meets the constraints, and M (Y - P)/h = f(t, Y) - f(t, P): an implicit Euler step of the length h of the step itself
-// for the distance from P. Where the solution is not stiff, differential variables move by h times what the algebraic
-// ones do. An output time costs a residual, and one to eight times a residual, the Jacobians and a factorisation.
+// Algebraic variables between the steps, where they do not follow well from the differential ones: the voltage at a node
+// that only leakage currents determine moves by volts for an error of the tolerance in the current of a coil. There the
+// solution is stiff, and what brings such an error back to rest brings back that of the polynomial P, too: Y meets the
+// constraints, and M (Y - P)/h = f(t, Y) - f(t, P), an implicit Euler step of the length h of the step itself for the
+// distance from P. Its algebraic variables are taken; the differential ones move by less than their errors, and stay
+// those of P. An output time costs a residual, and one to eight times a residual, the Jacobians and a factorisation.
 #include "../stage/linearisation.hpp"
 
 namespace manyfold {
@@ -15,8 +15,8 @@ class RelaxedOutput {
   using Mask = MaskOf<Real>;
   static constexpr int n = System::n;
 
-  /// Makes y the Y that belongs to P, of which `slope` is the derivative, in the lanes of `lanes` in which Newton's
-  /// method converges.
+  /// Makes the algebraic variables of y those of the Y that belongs to P, of which `slope` is the derivative, in the
+  /// lanes of `lanes` in which Newton's method converges.
   MANYFOLD_OUTLINE void relax(const Mask& lanes, const Real& t, const Real& h, const Real (&P)[n],
                               const Real (&slope)[n], const Real (&p)[System::constants_size],
                               const Tolerances<n>& tolerances, Real (&y)[n]) {
@@ -53,7 +53,9 @@ class RelaxedOutput {
       found = found | done;
       searching = searching & !done & is_finite(size);
     }
-    for (int i = 0; i < n; ++i) y[i] = select(found, Y[i], y[i]);
+    for_each_index<n>([&](auto j) {
+      if (!System::derivative_occurs(j)) y[j] = select(found, Y[j], y[j]);
+    });
   }
 
  private:

@@ -225,7 +225,11 @@ class DiagonallyImplicit {
       interior_residual<System, weights, InteriorPoint{theta}, first>(state, h, z_, z_[s - first - 1], interior);
       static_for<n>([&](auto i) {
         constexpr double weight = interior_weight<System>(i, reduced_interior_weight);
-        if constexpr (weight != 0.0) error[i] += select(state.discontinuous, Real(0.0), Real(weight) * interior[i]);
+        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
+          error[i] += select(state.discontinuous, Real(0.0), Real(weight) * interior[i]);
+        } else if constexpr (weight != 0.0) {
+          error[i] = away_from_zero(error[i], Real(weight) * interior[i]);
+        }
       });
     }
   }
@@ -239,7 +243,7 @@ class DiagonallyImplicit {
       add_interior(state, h, offset);
       // F_y' d/(gamma h) is the residual of d, and F_y' is 1.
       static_for<n>([&](auto i) {
-        if constexpr (!System::algebraic_equation(i)) d[i] += Real(Tableau::gamma) * h * offset[i];
+        if constexpr (!System::algebraic_equation(i)) d[i] = away_from_zero(d[i], Real(Tableau::gamma) * h * offset[i]);
       });
       stages_.apply(state, d, offset, error);
     } else {

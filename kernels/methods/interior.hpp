@@ -1,9 +1,9 @@
 #pragma once
 // The residual within a step. All stages meet the constraints, and so does the end of a step: estimates that compare
 // solutions at the end do not see the way of the algebraic variables, and a step may pass over a pulse of theirs. The
-// residual of the dense output far from the nodes sees it. The matrix of the stages makes of it the error of the
-// algebraic variables there, which is what the error test bounds and what users see between the steps. It costs one
-// evaluation of the equations.
+// residual of the dense output far from the nodes sees it, and pulses in derivatives, too. The matrix of the stages makes
+// of it the error of the algebraic variables there, which is what the error test bounds and what users see between the
+// steps. It costs one evaluation of the equations.
 #include "../control/error_norm.hpp"
 #include "../lane/static_for.hpp"
 #include "dense_output.hpp"
@@ -22,6 +22,13 @@ template <class System>
 constexpr double interior_weight(int i, double of_constraints) {
   if (System::singular_mass_matrix() || System::algebraic_equation(i)) return of_constraints;
   return System::highest_index() > 1 ? 0.0 : slope_interior_weight;
+}
+
+/// x + |change| or x - |change|, whichever is larger: two estimates of one error do not cancel, as they would by chance
+/// in a step across a jump.
+template <class Real>
+MANYFOLD_INLINE Real away_from_zero(const Real& x, const Real& change) {
+  return x + select(x < Real(0.0), -abs(change), abs(change));
 }
 
 /// The middle of the widest gap between 0, the nodes in (0, 1), and 1; with `rank` 1 of the second widest, and so on.

@@ -74,8 +74,8 @@ TEST(Radau5Work, IsThatOfRadau5) {
     std::cout << theirs.model << " rtol " << theirs.rtol << ": attempts " << attempts << " (" << of_attempts
               << "), rejected " << ours.rejected << ", Newton failures " << ours.newton_failures << ", factorisations "
               << ours.factorizations << " (" << of_factorizations << ")\n";
-    // Of the pendulum's 93 attempts at 1e-5 15 fail in Newton's method, which begins more carefully than theirs: 1.18.
-    const double spread = theirs.model == "pendulum" && theirs.rtol == 1e-5 ? 0.2 : 0.12;
+    // Our steps at most double, theirs grow by up to 8: from the first step of 1e-6 that takes some ten attempts more.
+    const double spread = 0.05 + 12.0 / static_cast<double>(theirs.attempts);
     // At most its work; less where its first contraction ends attempts of Newton's method that would have converged.
     EXPECT_LE(of_attempts, 1.0 + spread) << theirs.model << " " << theirs.rtol;
     EXPECT_LE(of_factorizations, 1.0 + spread) << theirs.model << " " << theirs.rtol;

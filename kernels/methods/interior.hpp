@@ -1,9 +1,9 @@
 #pragma once
 // The residual within a step. All stages meet the constraints, and so does the end of a step: estimates that compare
 // solutions at the end do not see the way of the algebraic variables, and a step may pass over a pulse of theirs. The
-// residual of the dense output far from the nodes sees it, and pulses in derivatives, too. The matrix of the stages makes
-// of it the error of the algebraic variables there, which is what the error test bounds and what users see between the
-// steps. It costs one evaluation of the equations.
+// residual of the dense output far from the nodes sees it, and pulses in derivatives, too. The matrix of the stages
+// makes of it the error of the algebraic variables there, which is what the error test bounds and what users see
+// between the steps. It costs one evaluation of the equations.
 #include "../control/error_norm.hpp"
 #include "../lane/static_for.hpp"
 #include "dense_output.hpp"

@@ -114,7 +114,9 @@ void expect_orders(int steps, double rtol, double order, double dense_differenti
     std::cout << what << " " << slope << " (" << fine.*error << ") ";
     // What is no more than rounding may be smaller by chance.
     constexpr double rounding = 5e-15;
-    if (fine.*error < rounding) {
+    // Algebraic variables far off their polynomial, in units of an rtol that fixed steps do not follow, are found with
+    // the errors of the differential ones, and are more accurate.
+    if (fine.*error < rounding || error == &Errors::dense_algebraic) {
       EXPECT_GT(slope, expected - tolerance) << what;
     } else {
       EXPECT_NEAR(slope, expected, tolerance) << what;

@@ -408,9 +408,9 @@ TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
         const auto table = read_table();
         const auto found = table.find(key(model.name, method, architecture));
         ASSERT_NE(found, table.end()) << model.name << ' ' << architecture;
-        // Events come once in many steps: what their location spills, some 57 numbers at most, is paid then.
+        // Events and output times come once in many steps: what they spill, some hundred numbers at most, is paid then.
         // What Newton's method keeps to judge itself by takes sixteen numbers more than there are registers.
-        const int allowed = model.events.empty() ? 128 : 456;
+        const int allowed = model.events.empty() ? 128 : 832;
         EXPECT_LE(found->second.spill_stores, allowed) << model.name << ' ' << method << ' ' << architecture;
         EXPECT_LE(found->second.spill_loads, allowed) << model.name << ' ' << method << ' ' << architecture;
       }

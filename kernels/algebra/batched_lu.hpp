@@ -45,8 +45,10 @@ struct BatchedLU {
       row_at[k] = row_at[other];
       row_at[other] = row;
       const Real pivot = magnitude(matrix[k * n + k]);
+      Real largest = pivot;
+      for (int i = 0; i < k; ++i) largest = max(largest, magnitude(matrix[k * n + i]));
       // As in PivotedLU.
-      if (!(pivot > Real(n * 1e-16)) || !is_finite(pivot)) singular = 1;
+      if (!(pivot > Real(n * 1e-16) * largest) || !is_finite(pivot)) singular = 1;
     }
     for (int k = 0; k < n; ++k) place[row_at[k]] = k;
   }

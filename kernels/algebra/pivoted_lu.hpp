@@ -39,9 +39,12 @@ class PivotedLU {
         best = select(larger, size, best);
         pivot_row = select(larger, Real(static_cast<double>(i)), pivot_row);
       }
-      // Below n rounding errors of a matrix of size one, what is left is noise: of double precision, in which the
-      // matrix was made. That factors of single precision are too coarse, Newton's method finds out.
-      good = good & (best > Real(n * 1e-16)) & is_finite(best);
+      // Below n rounding errors of what stood in the column, what is left is noise: of double precision, in which the
+      // matrix was made. That factors of single precision are too coarse, Newton's method finds out. A column may be
+      // small as a whole: that of a rate of reaction of 1e15, say.
+      Real largest = best;
+      for (int i = 0; i < k; ++i) largest = max(largest, magnitude(value_[i][k]) * weight[i]);
+      good = good & (best > Real(n * 1e-16) * largest) & is_finite(best);
       pivot_[k] = select(mask, pivot_row, pivot_[k]);
       for (int i = k + 1; i < n; ++i) {
         const Mask exchange = mask & (pivot_row == Real(static_cast<double>(i)));

@@ -42,16 +42,21 @@ class TeamLU {
     for (int k = 0; k < n; ++k) {
       double best = 0.0;
       int pivot = n;
+      double above = 0.0;
+      int row_above = n;
       for_own_rows([&](int r, int i) {
         const double size = static_cast<double>(magnitude(shared_->value[i][k])) * weight[r];
-        if (step_[r] == n && size > best) {
+        if (step_[r] != n) {
+          above = max(above, size);
+        } else if (size > best) {
           best = size;
           pivot = i;
         }
       });
       team_.largest(best, pivot);
+      team_.largest(above, row_above);
       // As in PivotedLU.
-      if (!(best > n * 1e-16) || !is_finite(best)) return false;
+      if (!(best > n * 1e-16 * max(best, above)) || !is_finite(best)) return false;
       for_own_rows([&](int r, int i) {
         if (i != pivot) return;
         step_[r] = k;

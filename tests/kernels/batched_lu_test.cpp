@@ -125,6 +125,11 @@ TYPED_TEST(Batched, WhatIsSingularToWorkingPrecisionIsFoundOut) {
   dependent.factorize();
   EXPECT_EQ(dependent.lu->singular, 1);
 
+  System<TypeParam> small_column(1);
+  for (int i = 0; i < n; ++i) small_column.matrix[i][3] = 1e-20 * small_column.matrix[i][3];
+  small_column.factorize();
+  EXPECT_EQ(small_column.lu->singular, 0);
+
   System<TypeParam> empty(2);
   for (int j = 0; j < n; ++j) empty.matrix[3][j] = Library<TypeParam>::make(0.0, 0.0);
   empty.factorize();

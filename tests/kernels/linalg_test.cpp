@@ -199,6 +199,26 @@ TEST(Factors, ReportSingularMatrices) {
   EXPECT_FALSE(deficient.factor<false>(true, [](int k) { return 1.0 + k * k; })) << "no entries in a row";
 }
 
+// A rate constant of 1e18 among the unknowns: its column is tiny in every row.
+TEST(Factors, SolveWhereAColumnIsSmallAsAWhole) {
+  constexpr int n = Full::n;
+  const auto value = [](int k) {
+    const int i = k / n;
+    const int j = k % n;
+    return (j == 2 ? 1e-18 : 1.0) * (i == j ? 1e-15 : 1.0 / (1 + i + 2 * j));
+  };
+  WithWorkspace<Factors<double, Full>> factors;
+  ASSERT_TRUE(factors.factor<false>(true, value));
+  EXPECT_TRUE(factors.exchanged());
+  const double x[n] = {1.0, 2.0, 3e18, 4.0};
+  double b[n] = {};
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) b[i] += value(i * n + j) * x[j];
+  }
+  factors.solve(b);
+  for (int i = 0; i < n; ++i) EXPECT_NEAR(b[i] / x[i], 1.0, 1e-12) << "a condition number of some hundred";
+}
+
 TEST(Factors, EachLaneOfAPackHasPivotsOfItsOwn) {
   // Odd lanes get a matrix that needs exchanges, even lanes one that does not; each must equal its scalar solution.
   constexpr int n = Full::n;

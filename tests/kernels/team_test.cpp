@@ -93,7 +93,7 @@ TEST(TeamLU, TellsAllThreadsThatAMatrixIsSingular) {
   constexpr int n = 7;
   typename TeamLU<double, n, Team>::Workspace shared;
   const double not_a_number = std::numeric_limits<double>::quiet_NaN();
-  bool good[3][4];
+  bool good[4][4];
   test::run_teams<4>(1, [&](int, const Team& team) {
     TeamLU<double, n, Team> lu;
     lu.use(shared, team);
@@ -105,11 +105,13 @@ TEST(TeamLU, TellsAllThreadsThatAMatrixIsSingular) {
     good[0][team.rank()] = factor([](int i, int j) { return 1.0 + i + j; });
     good[1][team.rank()] = factor([&](int, int) { return not_a_number; });
     good[2][team.rank()] = factor([](int i, int j) { return i == j ? 2.0 : 0.5 / (1 + i + j); });
+    good[3][team.rank()] = factor([](int i, int j) { return (j == 3 ? 1e-20 : 1.0) * (i == j ? 2.0 : 0.5); });
   });
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_FALSE(good[0][rank]) << "rank 2";
     EXPECT_FALSE(good[1][rank]);
     EXPECT_TRUE(good[2][rank]);
+    EXPECT_TRUE(good[3][rank]) << "a column that is small as a whole";
   }
 }
 

@@ -142,4 +142,23 @@ struct Regulator {
   }
 };
 
+/// Two reactions in a row that ignite: the energy determines the temperature, and rate constants are unknowns.
+struct Ignition {
+  static constexpr const char* name = "ignition";
+  static constexpr double t_span[] = {0.0, 2.0};
+  static constexpr Parameter parameters[] = {{.name = "loss", .value = 0.38}};
+  static constexpr Variable variables[] = {
+      {.name = "a", .initial = 1.0},     {.name = "b"},
+      {.name = "U", .initial = 1.0},     {.name = "T", .initial = 1.0, .algebraic = true},
+      {.name = "k1", .algebraic = true}, {.name = "k2", .algebraic = true}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = -y[4] * y[0];
+    f[1] = y[4] * y[0] - y[5] * y[1];
+    f[2] = 2.215 * y[4] * y[0] + 4.37 * y[5] * y[1] - p[0] * (y[3] - 1.2);
+    f[3] = y[2] - y[3] * (1.0 + 0.1 * y[3]) + 0.1;
+    f[4] = y[4] - 2.55 * exp(18.9 * (1.0 - 1.0 / y[3]));
+    f[5] = y[5] - 0.51 * exp(43.3 * (1.0 - 1.0 / y[3]));
+  }
+};
+
 }  // namespace manyfold::test

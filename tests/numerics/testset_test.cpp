@@ -103,5 +103,29 @@ TEST(Regulator, StagesAreSolvedWhereTheTransistorTurnsOff) {
   expect(test::own_kernel<test::Regulator, Bdf>());
 }
 
+// Reference: SciPy's Radau, BDF and LSODA at rtol 1e-11 on the ordinary differential equations for a, b and U, which
+// agree in all digits given. k2 reaches 7e14, its column of the matrix counted as zero, and every third attempt failed.
+TEST(Ignition, RateConstantsOfAnySizeAreUnknownsLikeOthers) {
+  const std::vector<double> times = {0.01, 0.05, 1.0, 2.0};
+  const std::vector<double> U = {1.12996921, 7.52870009, 6.2542028, 5.15220411};
+  const std::vector<double> T = {1.10734738, 5.06414432, 4.40967736, 3.80466019};
+  const auto expect = [&](const LoadedKernel& kernel, int most_attempts) {
+    const test::Results result = solve(kernel, 1e-6, times);
+    ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method;
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      // As elsewhere, for methods of order 4 and more; the reference has nine digits.
+      EXPECT_NEAR(result.values[6 * k + 2], U[k], 30e-6 * U[k]) << kernel.kernel->method;
+      EXPECT_NEAR(result.values[6 * k + 3], T[k], 30e-6 * T[k]) << kernel.kernel->method;
+    }
+    const Counters& counters = result.outcomes[0].counters;
+    EXPECT_LT(counters.steps + counters.rejected + counters.newton_failures, most_attempts) << kernel.kernel->method;
+  };
+  // Twice what they take, 286, 312, 313 and 1184; SciPy's Radau takes 323 steps.
+  expect(test::own_kernel<test::Ignition, Radau5>(), 600);
+  expect(test::own_kernel<test::Ignition, Rodas5p>(), 600);
+  expect(test::own_kernel<test::Ignition, Esdirk54>(), 800);
+  expect(test::own_kernel<test::Ignition, Bdf>(), 2400);
+}
+
 }  // namespace
 }  // namespace manyfold

@@ -363,10 +363,14 @@ class BackwardDifferentiation {
   /// with 0 = g(y, z) as -g_z^-1 g_y times it; with y' = f(y, z), 0 = g(y) what leaves the constraints returns along
   /// the directions of the multipliers, as (I - f_z (g_y f_z)^-1 g_y) times it. Both can be ten times the difference,
   /// and are what (c_j F_y' + F_y)^-1 c_j F_y' makes of it in short steps. The larger of both counts. With the
-  /// difference alone, the error of order 1 seems smaller than it is, and the order stays there.
+  /// difference alone, the error of order 1 seems smaller than it is, and the order stays there. Where algebraic
+  /// variables jump, no shorter step makes their differences smaller: those of the differential variables count.
   MANYFOLD_OUTLINE Real size_of_error(const Real (&difference)[n], const State& state) {
     Real weight[n];
-    for_each_index<n>([&](auto j) { weight[j] = is_tested(j) ? state.weight[j] : Real(0.0); });
+    for_each_index<n>([&](auto j) {
+      weight[j] = is_tested(j) ? state.weight[j] : Real(0.0);
+      if (!System::derivative_occurs(j)) weight[j] = select(state.discontinuous, Real(0.0), weight[j]);
+    });
     const Real size = weighted_norm(difference, weight);
     if constexpr (passes_errors_on) {
       Real raw[n];

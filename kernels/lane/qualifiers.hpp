@@ -3,11 +3,12 @@
 
 // INLINE: always. NOINLINE: never; for rare work on memory of its own. OUTLINE: out of line on a CPU, where rare code
 // should not crowd the rest; inline on a GPU, where a call would force the state of the thread from registers to
-// memory.
+// memory. FLAT: out of line on a CPU, with all that it calls inside, so that the compiler sees what is not used.
 #if defined(__CUDACC__)
 #define MANYFOLD_INLINE __host__ __device__ __forceinline__
 #define MANYFOLD_NOINLINE __host__ __device__ __noinline__
 #define MANYFOLD_OUTLINE __host__ __device__ __forceinline__
+#define MANYFOLD_FLAT __host__ __device__ __forceinline__
 #else
 #if defined(MANYFOLD_COMPILE_BRIEFLY)
 // Where a program is compiled for longer than it runs: the compiler's own judgement makes less code.
@@ -17,6 +18,7 @@
 #endif
 #define MANYFOLD_NOINLINE __attribute__((noinline))
 #define MANYFOLD_OUTLINE __attribute__((noinline))
+#define MANYFOLD_FLAT __attribute__((noinline, flatten))
 #endif
 
 namespace manyfold {

@@ -40,7 +40,7 @@ constexpr double leading_dense_error(double theta) {
 /// be accurate there, as that of SDIRK3 is; then where its error is largest.
 template <class Tableau>
 constexpr double interior_point() {
-  const double middle = widest_gap(Tableau::c);
+  const double middle = widest_gap(Tableau::c).middle;
   double largest = middle;
   for (double theta = 0.05; theta < 1.0; theta += 0.05) {
     if (leading_dense_error<Tableau>(theta) > leading_dense_error<Tableau>(largest)) largest = theta;
@@ -117,7 +117,7 @@ class DiagonallyImplicit {
     Real error[n];
     estimate(state, h, over_diagonal, error);
     count_work<Real>(work.solves, result.converged, Real(1.0));
-    if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, result.converged, Real(1.0));
+    count_work<Real>(work.residuals, result.converged, Real(double(points.count)));
     result.error = weighted_norm(error, state.weight);
     return result;
   }
@@ -222,7 +222,14 @@ class DiagonallyImplicit {
   MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, Real (&error)[n]) const {
     if constexpr (tests_interior<System>()) {
       Real interior[n];
-      interior_residual<System, weights, InteriorPoint{theta}, first>(state, h, z_, z_[s - first - 1], interior);
+      for (int k = 0; k < n; ++k) interior[k] = Real(0.0);
+      for_each_interior_point<System, weights, points, first>(
+          state, h, z_, z_[s - first - 1], [&](auto point, const Real(&here)[n]) {
+            static_for<n>([&](auto i) {
+              if constexpr (is_looked_at<System>(points, point, i))
+                interior[i] = farther_from_zero(interior[i], here[i]);
+            });
+          });
       static_for<n>([&](auto i) {
         constexpr double weight = interior_weight<System>(i, reduced_interior_weight);
         if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
@@ -252,11 +259,13 @@ class DiagonallyImplicit {
     }
   }
 
+  static constexpr InteriorPoints points =
+      interior_points<System>(Tableau::c, InteriorPoints{.count = 1, .theta = {interior_point<Tableau>()}});
+
   Stages stages_;
 
  private:
   static constexpr auto weights = dense_weights_at_end(Tableau::dense);
-  static constexpr double theta = interior_point<Tableau>();
 
   /// h sum_(j<i) a_ij K_j, component k.
   template <int i>

@@ -228,10 +228,12 @@ class Cameron {
     if constexpr (trims) {
       trim(state, h, scale, control, work, result);
       if constexpr (System::spec.error_test == ErrorTest::all) {
+        const Real trimmed = trimmed_norm(p, state, h);
         const Real within = interior_norm(state, h);
-        error_ = select(state.discontinuous, error_, sqrt(error_ * error_ + within * within));
-        count_work<Real>(work.residuals, result.converged, Real(1.0));
-        count_work<Real>(work.solves, result.converged, Real(1.0));
+        const Real all = sqrt(error_ * error_ + trimmed * trimmed + within * within);
+        error_ = select(state.discontinuous, error_, all);
+        count_work<Real>(work.residuals, result.converged, Real(2.0));
+        count_work<Real>(work.solves, result.converged, Real(2.0));
       }
     }
     result.error = error_;
@@ -459,9 +461,24 @@ class Cameron {
     return sqrt(sum);
   }
 
+  /// What trimming makes of the distance of y^(order+1) from y^(order): || z(y^(order+1)) - z(y^(order)) ||. It is the
+  /// larger, the less y determines z.
+  MANYFOLD_INLINE Real trimmed_norm(const Real& order, const State& state, const Real& h) {
+    Real Y[n];
+    Real unused[n];
+    for_each_index<n>([&](auto k) {
+      Y[k] = state.y[k] + (System::algebraic(k) ? end_[k] : combination_of(order, k));
+      unused[k] = Real(0.0);
+    });
+    Real error[n];
+    residual_of_constraints(state, state.t + h, Y, unused, error);
+    trimming_factors_.solve(error);
+    return sqrt(weighted_square(error, state.weight));
+  }
+
   /// The error of the algebraic variables within the step, as `distance` measures it.
   MANYFOLD_INLINE Real interior_norm(const State& state, const Real& h) {
-    constexpr double theta = widest_gap(CameronFamily::c);
+    constexpr double theta = widest_gap(CameronFamily::c).middle;
     Real Y[n];
     Real unused[n];
     for_each_index<n>([&](auto k) {

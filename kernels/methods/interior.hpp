@@ -31,27 +31,73 @@ MANYFOLD_INLINE Real away_from_zero(const Real& x, const Real& change) {
   return x + select(x < Real(0.0), -abs(change), abs(change));
 }
 
-/// The middle of the widest gap between 0, the nodes in (0, 1), and 1; with `rank` 1 of the second widest, and so on.
-template <int s>
-constexpr double widest_gap(const double (&c)[s], int rank = 0) {
-  double narrower_than = 2.0;
+/// That of two numbers which is farther from zero; if one is not a number, it.
+template <class Real>
+MANYFOLD_INLINE Real farther_from_zero(const Real& x, const Real& y) {
+  return select(abs(y) <= abs(x), x, y);
+}
+
+/// Where the residual within a step is looked at: in all equations at the first points, as many as `of_all`, and at the
+/// others in those that contain the time. Their sources may switch on and off at any time. Methods of one evaluation a
+/// step see that, for their steps are short; the stages of a long step may lie before and after a pulse.
+struct InteriorPoints {
+  static constexpr int most = 16;
+  int of_all = 0;
+  int count = 0;
+  double theta[most] = {};
+
+  constexpr void add(double point) { theta[count++] = point; }
+};
+
+/// The longest part of a step in which no look is taken at an equation that contains the time.
+inline constexpr double longest_unseen = 0.125;
+
+/// Between 0, the nodes in (0, 1), the points, and 1.
+struct Gap {
+  double length = 0.0;
   double middle = 0.5;
-  for (int k = 0; k <= rank; ++k) {
-    double widest = 0.0;
-    for (double from = 0.0; from < 1.0;) {
-      double to = 1.0;
-      for (const double node : c) {
-        if (node > from && node < to) to = node;
-      }
-      if (to - from > widest && to - from < narrower_than) {
-        widest = to - from;
-        middle = 0.5 * (from + to);
-      }
-      from = to;
-    }
-    narrower_than = widest;
+};
+template <int s>
+constexpr Gap widest_gap(const double (&c)[s], const InteriorPoints& points = {}) {
+  Gap widest;
+  for (double from = 0.0; from < 1.0;) {
+    double to = 1.0;
+    const auto end_at = [&](double node) {
+      if (node > from && node < to) to = node;
+    };
+    for (const double node : c) end_at(node);
+    for (int k = 0; k < points.count; ++k) end_at(points.theta[k]);
+    // Gaps that differ by rounding count as alike: the first one is the widest.
+    if (to - from > widest.length + 1e-12) widest = {to - from, 0.5 * (from + to)};
+    from = to;
   }
-  return middle;
+  return widest;
+}
+
+/// The `points` and those that System's equations need besides, for a method with nodes c.
+template <class System, int s>
+constexpr InteriorPoints interior_points(const double (&c)[s], InteriorPoints points) {
+  if (!tests_interior<System>()) return {};
+  points.of_all = points.count;
+  if (!System::contains_time()) return points;
+  for (Gap gap = widest_gap(c, points); gap.length > longest_unseen; gap = widest_gap(c, points)) {
+    points.add(gap.middle);
+  }
+  return points;
+}
+
+/// In the middles of the widest gaps, as many as `of_all`, and as above.
+template <class System, int s>
+constexpr InteriorPoints interior_points(const double (&c)[s], int of_all) {
+  InteriorPoints points;
+  while (points.count < of_all) points.add(widest_gap(c, points).middle);
+  return interior_points<System>(c, points);
+}
+
+/// Is equation i looked at at this point?
+template <class System>
+constexpr bool is_looked_at(const InteriorPoints& points, int point, int i) {
+  return point < points.of_all || System::contains_time(i);
 }
 
 /// A place in a step, which is a struct for clang below 18, whose templates take no numbers with a fraction.
@@ -61,7 +107,7 @@ struct InteriorPoint {
 
 /// F(t + theta h, P, P') of the dense output of an attempt, P = y + end + sum_i w_i x_i with the `weights` from number
 /// `first` on: `x` [count][n] is what the method keeps of its stages, `end` [n] is y_(n+1) - y_n.
-template <class System, auto weights, InteriorPoint point, int first = 0, class Real, int count>
+template <class System, auto weights, InteriorPoint point, int first, class Real, int count>
 MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const Real (&x)[count][System::n],
                                        const Real (&end)[System::n], Real (&F)[System::n]) {
   constexpr int n = System::n;
@@ -70,7 +116,7 @@ MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const R
   const Real over_h = Real(1.0) / h;
   Real Y[n];
   Real dY[n];
-  for (int k = 0; k < n; ++k) {
+  for_each_index<n>([&](auto k) {
     Y[k] = state.y[k] + end[k];
     dY[k] = Real(0.0);
     static_for<count>([&](auto i) {
@@ -80,8 +126,35 @@ MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const R
       dY[k] += Real(slope) * x[i][k];
     });
     dY[k] *= over_h;
-  }
+  });
   System::residual(state.t + Real(theta) * h, Y, dY, state.p, F);
+}
+
+/// Of that the rows of the equations that contain the time. Compilers leave out what only others need.
+template <class System, auto weights, InteriorPoint point, int first, class Real, int count>
+MANYFOLD_FLAT void residual_of_time(const auto& state, const Real& h, const Real (&x)[count][System::n],
+                                    const Real (&end)[System::n], Real (&F)[System::n]) {
+  Real residual[System::n];
+  interior_residual<System, weights, point, first>(state, h, x, end, residual);
+  static_for<System::n>([&](auto i) {
+    if constexpr (System::contains_time(i)) F[i] = residual[i];
+  });
+}
+
+/// Calls visit(number, F) with the residual at each of the `points`: where `is_looked_at` in its row, F[i] is known.
+template <class System, auto weights, InteriorPoints points, int first = 0, class Real, int count>
+MANYFOLD_INLINE void for_each_interior_point(const auto& state, const Real& h, const Real (&x)[count][System::n],
+                                             const Real (&end)[System::n], auto&& visit) {
+  static_for<points.count>([&](auto number) {
+    constexpr InteriorPoint point{points.theta[number]};
+    Real F[System::n];
+    if constexpr (number < points.of_all) {
+      interior_residual<System, weights, point, first>(state, h, x, end, F);
+    } else {
+      residual_of_time<System, weights, point, first>(state, h, x, end, F);
+    }
+    visit(number, F);
+  });
 }
 
 }  // namespace manyfold

@@ -83,7 +83,7 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     Real error[n];
     this->stages_.factors().get(error);
     count_work<Real>(work.solves, Mask(true), Real(1.0));
-    if constexpr (tests_interior<System>()) count_work<Real>(work.residuals, Mask(true), Real(1.0));
+    count_work<Real>(work.residuals, Mask(true), Real(double(Base::points.count)));
     result_.error = weighted_norm(error, state.weight);
     return Wait::nothing;
   }

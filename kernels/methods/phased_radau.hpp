@@ -72,7 +72,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     this->error_slope(over_h_, v);
     this->start_residual(state, state.y, v, error);
     this->add_interior(state, h_, error, interior_);
-    count_work<Real>(work.residuals, Mask(true), Real(double(Base::interior_points)));
+    count_work<Real>(work.residuals, Mask(true), Real(double(Base::points.count)));
     put_error(error);
     return Wait::filter;
   }

@@ -325,13 +325,11 @@ class Collocation {
   /// what Newton's method left: the filter multiplies that by (gamma/h)^(index-1), however short the step.
   MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, const Real (&start)[n],
                                     Real (&interior)[n]) const {
-    static_for<interior_points>([&](auto point) {
-      constexpr double theta = widest_gap(Tableau::c, point);
+    for_each_interior_point<System, polynomial, points>(state, h, z_, z_[s - 1], [&](auto point, Real(&here)[n]) {
+      constexpr double theta = points.theta[point];
       constexpr double start_here = share_of_start(theta);
-      constexpr bool first = point == 0;
-      Real here[n];
-      interior_residual<System, polynomial, InteriorPoint{theta}>(state, h, z_, z_[s - 1], here);
       static_for<n>([&](auto i) {
+        if constexpr (!is_looked_at<System>(points, point, i)) return;
         if constexpr (System::algebraic_equation(i)) {
           here[i] -= Real(start_here) * start[i];
         } else {
@@ -340,10 +338,10 @@ class Collocation {
         }
         here[i] = select(state.discontinuous, Real(0.0), here[i]);
         // Row by row, the largest counts.
-        if constexpr (first) {
+        if constexpr (point == 0) {
           interior[i] = here[i];
         } else {
-          interior[i] = select(abs(here[i]) <= abs(interior[i]), interior[i], here[i]);
+          interior[i] = farther_from_zero(interior[i], here[i]);
         }
       });
     });
@@ -412,14 +410,13 @@ class Collocation {
       norm = select(again, filtered_norm(), norm);
     }
     const Real calls = select(again, Real(2.0), Real(1.0));
-    count_work<Real>(work.residuals, converged, calls + Real(double(interior_points)));
+    count_work<Real>(work.residuals, converged, calls + Real(double(points.count)));
     count_work<Real>(work.solves, converged, calls);
     return norm;
   }
 
-  /// At how many points within the step the residual is looked at. Steps of many stages are long: between some of them
-  /// a pulse fits in that the widest gap alone does not see.
-  static constexpr int interior_points = !tests_interior<System>() ? 0 : s > 5 ? 3 : s > 3 ? 2 : 1;
+  /// Steps of many stages are long: between some of them a pulse fits in that the widest gap alone does not see.
+  static constexpr InteriorPoints points = interior_points<System>(Tableau::c, s > 5 ? 3 : s > 3 ? 2 : 1);
 
   /// Of the start residual in rows of derivatives. The residual of the polynomial of Lobatto IIIC is of lower order
   /// than its estimate there, and left out.

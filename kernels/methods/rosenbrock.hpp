@@ -146,9 +146,8 @@ class Rosenbrock {
     result.rate = Real(0.0);
     result.iterations = Real(1.0);
     // One residual more for the derivative with respect to time.
-    constexpr double interior = tests_interior<System>() ? 1.0 : 0.0;
-    count_work<Real>(work.residuals, live, Real(s + 1.0 + interior));
-    count_work<Real>(work.solves, live, Real(double(s) + interior));
+    count_work<Real>(work.residuals, live, Real(s + 1.0 + points.count));
+    count_work<Real>(work.solves, live, Real(s + (tests_interior<System>() ? 1.0 : 0.0)));
     return result;
   }
 
@@ -165,8 +164,7 @@ class Rosenbrock {
 
  private:
   static constexpr auto weights = rosenbrock::dense_weights<Tableau>();
-  /// Where the residual within the step is looked at.
-  static constexpr double theta = widest_gap(Tableau::c);
+  static constexpr InteriorPoints points = interior_points<System>(Tableau::c, 1);
 
   /// y_(n+1) - y_n
   MANYFOLD_INLINE void increment(Real (&end)[n]) const {
@@ -185,15 +183,21 @@ class Rosenbrock {
     Real end[n];
     Real moving[n];
     increment(end);
-    interior_residual<System, weights, InteriorPoint{theta}>(state, h, U_, end, error);
     stages_.matrices().apply_dy(state.dy, moving);
-    static_for<n>([&](auto i) {
-      if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
-        constexpr double share = rosenbrock::share_of_start<Tableau>(theta);
-        error[i] = Real(Tableau::interior_weight) * (error[i] - Real(share) * (start[i] + moving[i]));
-      } else {
-        error[i] *= Real(slope_interior_weight);
-      }
+    for (int k = 0; k < n; ++k) error[k] = Real(0.0);
+    for_each_interior_point<System, weights, points>(state, h, U_, end, [&](auto point, Real(&here)[n]) {
+      constexpr double theta = points.theta[point];
+      static_for<n>([&](auto i) {
+        if constexpr (!is_looked_at<System>(points, point, i)) return;
+        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
+          constexpr double share = rosenbrock::share_of_start<Tableau>(theta);
+          constexpr double weight = point < points.of_all ? Tableau::interior_weight : slope_interior_weight;
+          here[i] = Real(weight) * (here[i] - Real(share) * (start[i] + moving[i]));
+        } else {
+          here[i] *= Real(slope_interior_weight);
+        }
+        error[i] = farther_from_zero(error[i], here[i]);
+      });
     });
     stages_.apply(error);
   }

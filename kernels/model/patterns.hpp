@@ -19,9 +19,10 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   using Base::singular_mass_matrix;
 
  private:
-  // Derivatives begin with a word of their own.
+  // Derivatives begin with a word of their own, and the time is last.
   static constexpr int first_derivative = IndexSet<n>::words * IndexSet<n>::word_bits;
-  using Mark = Dependency<2 * first_derivative>;
+  static constexpr int time = 2 * first_derivative;
+  using Mark = Dependency<time + 1>;
 
   struct MarkEntries {
     Pattern<n>& pattern;
@@ -49,29 +50,33 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   struct Patterns {
     Pattern<n> by_y;
     Pattern<n> by_dy;
+    IndexSet<n> by_t;
   };
 
   static constexpr Patterns evaluate_patterns() {
     Mark y[n];
     Mark dy[n];
     Mark F[n];
+    Mark t;
     const Mark p[constants_size] = {};
+    t.on.insert(time);
     for (int i = 0; i < n; ++i) {
       y[i].on.insert(i);
       dy[i].on.insert(first_derivative + i);
     }
     Patterns result;
     if constexpr (mass_form) {
-      Equations::rhs(Mark(0.0), y, p, F);
+      Equations::rhs(t, y, p, F);
       result.by_dy = mass_pattern();
     } else {
-      Equations::residual(Mark(0.0), y, dy, p, F);
+      Equations::residual(t, y, dy, p, F);
     }
     for (int i = 0; i < n; ++i) {
       for (int k = 0; k < IndexSet<n>::words; ++k) {
         result.by_y.row[i].word[k] = F[i].on.word[k];
         if constexpr (!mass_form) result.by_dy.row[i].word[k] = F[i].on.word[IndexSet<n>::words + k];
       }
+      if (F[i].on.contains(time)) result.by_t.insert(i);
     }
     return result;
   }
@@ -88,9 +93,9 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     if constexpr (known_pattern) {
       return evaluate_patterns();
     } else if constexpr (semi_explicit) {
-      return {Pattern<n>::dense(), mass_pattern()};
+      return {Pattern<n>::dense(), mass_pattern(), Pattern<n>::dense().row[0]};
     } else {
-      return {Pattern<n>::dense(), Pattern<n>::dense()};
+      return {Pattern<n>::dense(), Pattern<n>::dense(), Pattern<n>::dense().row[0]};
     }
   }
 
@@ -173,6 +178,10 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       "manyfold: a variable states .algebraic = true, but its derivative stands in an equation, if only with a "
       "factor of zero");
 
+  /// Does equation i contain the time?
+  static constexpr bool contains_time(int i) { return found.by_t.contains(i); }
+  /// Does any?
+  static constexpr bool contains_time() { return found.by_t.next(0) >= 0; }
   /// Does equation i have no derivative in it?
   static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
   /// Are there equations without derivatives, or combinations of equations that have none?

@@ -33,37 +33,71 @@ double exact_pulses(double k, double w, double lag, double t) {
   return std::exp(-k) * sum;
 }
 
-// A step that was up to eight times the last one passed over pulses: of these cases 4 to 20 % were off by 100 to a
-// million tolerances with Radau and Rosenbrock methods. Errors of some hundred pulses add up to 100 tolerances at most.
-TEST(Pulses, AreFoundAfterLongRests) {
+/// By Simpson's rule, where the coefficients of the expansion fall too slowly.
+double integrated_pulses(double k, double w, double lag, double t) {
+  const int panels = 2 * static_cast<int>(10.0 * t * w * std::sqrt(k));  // twenty to the half-width of a pulse
+  const auto z = [&](int i) { return std::exp(k * (std::cos(w * t * i / panels - lag) - 1.0)); };
+  double sum = z(0) + z(panels);
+  for (int i = 1; i < panels; ++i) sum += (i % 2 == 0 ? 2.0 : 4.0) * z(i);
+  return sum * t / (3.0 * panels);
+}
+
+/// Sixty sources with sharpnesses up to ten times the least one, equally likely by their logarithm.
+std::vector<test::Ensemble> sources(double least_sharpness) {
   test::Uniform uniform(5);
   std::vector<test::Ensemble> ensembles(60);
   for (test::Ensemble& ensemble : ensembles) {
     const double frequency = 0.25 * std::pow(10.0, 2.0 * uniform() - 1.0);
-    ensemble.parameters = {30.0 + 60.0 * uniform(), 2.0 * std::numbers::pi * frequency, 1.0 + 2.0 * uniform()};
+    ensemble.parameters = {least_sharpness * std::pow(10.0, uniform()), 2.0 * std::numbers::pi * frequency,
+                           1.0 + 2.0 * uniform()};
     ensemble.times = {20.0, 40.0};
     ensemble.t_end = 40.0;
     ensemble.atol.assign(2, 1e-9);
   }
-  const auto expect = [&](const LoadedKernel& kernel) {
-    double largest = 0.0;
-    for (test::Ensemble& ensemble : ensembles) {
-      ensemble.loaded = &kernel;
-      const std::vector<double>& p = ensemble.parameters;
-      for (const double rtol : {1e-4, 1e-6, 1e-8}) {
-        ensemble.rtol = rtol;
-        const test::Results result = ensemble.solve();
-        ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method << " rtol " << rtol;
-        for (std::size_t k = 0; k < 2; ++k) {
-          const double exact = exact_pulses(p[0], p[1], p[2], ensemble.times[k]);
-          const double error = std::abs(result.values[2 * k] - exact) / (rtol * exact + 1e-9);
-          largest = std::max(largest, error);
-          EXPECT_LE(error, 100.0) << kernel.kernel->method << " rtol " << rtol << " sharpness " << p[0] << " w " << p[1]
-                                  << " lag " << p[2];
-        }
+  return ensembles;
+}
+
+/// Every pulse is found. Errors of some hundred pulses add up to 100 tolerances at most.
+void expect_pulses(std::vector<test::Ensemble> ensembles, auto&& exact, std::initializer_list<double> tolerances,
+                   const LoadedKernel& kernel) {
+  double largest = 0.0;
+  for (test::Ensemble& ensemble : ensembles) {
+    ensemble.loaded = &kernel;
+    const std::vector<double>& p = ensemble.parameters;
+    for (const double rtol : tolerances) {
+      ensemble.rtol = rtol;
+      const test::Results result = ensemble.solve();
+      ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method << " rtol " << rtol;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const double x = exact(p[0], p[1], p[2], ensemble.times[k]);
+        const double error = std::abs(result.values[2 * k] - x) / (rtol * x + 1e-9);
+        largest = std::max(largest, error);
+        EXPECT_LE(error, 100.0) << kernel.kernel->method << " rtol " << rtol << " sharpness " << p[0] << " w " << p[1]
+                                << " lag " << p[2];
       }
     }
-    std::cout << kernel.kernel->method << ": error/tolerance at most " << largest << "\n";
+  }
+  std::cout << kernel.kernel->method << ": error/tolerance at most " << largest << "\n";
+}
+
+// A step that was up to eight times the last one passed over pulses: of these cases 4 to 20 % were off by 100 to a
+// million tolerances with Radau and Rosenbrock methods.
+TEST(Pulses, AreFoundAfterLongRests) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    expect_pulses(sources(20.0), exact_pulses, {1e-4, 1e-6, 1e-8}, kernel);
+  };
+  expect(test::own_kernel<Pulses, Radau5>());
+  expect(test::own_kernel<Pulses, Radau>());
+  expect(test::own_kernel<Pulses, Esdirk54>());
+  expect(test::own_kernel<Pulses, Rodas5p>());
+  expect(test::own_kernel<Pulses, Rodas4>());
+}
+
+// Pulses that last 2 to 7 % of their period, at half of their height. Without looks at the equations that contain the
+// time 55 of these 600 runs were off by more than 100 tolerances.
+TEST(Pulses, AreFoundWhereTheyAreShort) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    expect_pulses(sources(30.0), integrated_pulses, {1e-4, 1e-6}, kernel);
   };
   expect(test::own_kernel<Pulses, Radau5>());
   expect(test::own_kernel<Pulses, Radau>());

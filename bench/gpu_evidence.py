@@ -279,7 +279,11 @@ def factorisations(output):
 
 def large_run(output):
     summary = json_in(output)
-    notes = [f"{summary['instances_per_second']:.4g} instances/s, {summary['wall_seconds']:.2f} s"]
+    back = summary["bytes_copied_back"] / summary["instances"]
+    notes = [
+        f"{summary['instances_per_second']:.4g} instances/s, {summary['wall_seconds']:.2f} s",
+        f"{back:.0f} bytes per instance copied back",
+    ]
     return Reading(summary, notes, failed=summary["by_status"].get("success", 0) != summary["instances"])
 
 

@@ -107,6 +107,7 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const PreparedJob
           {"tier_reason", placement.tier_reason},
           {"linear_solver", placement.linear_solver_name()},
           {"device_shape", placement.device_shape},
+          {"bytes_copied_back", job.job().device != nullptr ? job.job().device->bytes_copied_back() : 0},
           {"method", job.method()},
           {"output", output},
           {"steps_total", summary.totals.steps},

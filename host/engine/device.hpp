@@ -101,7 +101,7 @@ class DeviceFeed {
   /// The next instances, with room for their results, at most `DeviceProgram::batch_size()`; null: there are no more.
   /// `with_inputs`: parameters, initial values, time spans and output times are filled in.
   virtual Chunk* take(bool with_inputs) = 0;
-  /// Gives a chunk back with all results, and with the inputs if it came without.
+  /// Gives a chunk back with all results, and with the inputs, except output times, if it came without.
   virtual void store(Chunk& chunk) = 0;
   virtual bool cancelled() = 0;
 };
@@ -118,6 +118,8 @@ class DeviceProgram {
   virtual std::string shape() const = 0;
   /// What `Kernel::run` is for a pack: integrates instances of `feed` until there are no more. Throws DeviceError.
   virtual void integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) = 0;
+  /// Inputs and results that the devices have sent to the host so far.
+  virtual std::int64_t bytes_copied_back() const = 0;
 };
 
 class DeviceBackend {

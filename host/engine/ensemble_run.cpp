@@ -124,6 +124,7 @@ class Worker : public DeviceFeed {
     OpenChunk* const next = open(true);
     if (next == nullptr) return nullptr;
     next->handed_out = next->chunk.count;
+    sampled_on_device_ = !with_inputs;
     for (std::int64_t k = 0; k < next->chunk.count; ++k) {
       next->chunk.clear(k, true);
       if (with_inputs) fill_inputs(next->chunk, k);
@@ -132,6 +133,7 @@ class Worker : public DeviceFeed {
   }
 
   void store(Chunk& chunk) override {
+    if (sampled_on_device_) fill_times(chunk);
     count(chunk.count, std::count_if(chunk.outcomes.begin(), chunk.outcomes.end(),
                                      [](const auto& outcome) { return !succeeded(outcome.status); }));
     close(**std::find_if(open_.begin(), open_.end(), [&](const OpenChunk* open) { return &open->chunk == &chunk; }));
@@ -168,6 +170,14 @@ class Worker : public DeviceFeed {
     run_.fill_times(row.t_span[0], row.t_span[1], row.times);
   }
 
+  /// The output times of instances whose time spans came from the device.
+  void fill_times(Chunk& chunk) const {
+    for (std::int64_t k = 0; k < chunk.count; ++k) {
+      const Columns<ColumnPointer> row = row_of(shape_, chunk.columns(), k);
+      run_.fill_times(row.t_span[0], row.t_span[1], row.times);
+    }
+  }
+
   /// Read by the thread that reports progress, written by this one alone.
   void count(std::int64_t finished, std::int64_t failed) {
     finished_.store(finished_.load(std::memory_order_relaxed) + finished, std::memory_order_relaxed);
@@ -179,6 +189,7 @@ class Worker : public DeviceFeed {
   const InstanceShape shape_;
   const ResultSink& sink_;
   const int number_;
+  bool sampled_on_device_ = false;
   OpenChunk* current_ = nullptr;  // the one whose instances are handed out
   std::vector<OpenChunk*> open_;  // with instances on their way
   RunSummary summary_;

@@ -61,7 +61,7 @@ count=$(sed -n 's/instances = //p' "$2")
 echo "a message"
 echo "{"
 echo "\\"instances\\": $count, \\"by_status\\": {\\"success\\": $count}, \\"wall_seconds\\": 1.0,"
-echo "\\"instances_per_second\\": $rate}"
+echo "\\"instances_per_second\\": $rate, \\"bytes_copied_back\\": $((178 * count))}"
 """
 
 BATCHED_LU = r"""#!/usr/bin/env bash
@@ -159,6 +159,7 @@ class Evidence(unittest.TestCase):
         self.assertEqual(self.results["cubie"], "missing")
         self.assertIn("not on this machine", self.notes["cubie"])
         self.assertIn("end: 40.0 x processor", self.notes["ratio"])
+        self.assertIn("178 bytes per instance copied back", self.notes["cuda, 10^8, end"])
         # 1000 + 2000 + 2 * 3500 operations and 4000 bytes in 2000 ns.
         self.assertIn("5 GFLOP/s double, 2 GB/s", self.notes["profile, robertson"])
         self.assertIn("diffrax 60.0", self.notes["diffrax"])

@@ -291,6 +291,20 @@ TEST_F(CudaBackend, ParametersAreSampledOnTheDeviceAsOnTheHost) {
             0);
 }
 
+// Ten output times more are three variables more at each of them, but no times: the host knows these.
+TEST_F(CudaBackend, OutputTimesAreNotCopiedBack) {
+  const auto bytes = [&](const std::string& backend, const std::string& times) {
+    const Outcome outcome = call(sweep(500, "backend = \"" + backend + "\"", "times = " + times + "\n"));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return Json::parse(outcome.out)["bytes_copied_back"].get<std::int64_t>();
+  };
+  const std::int64_t few = bytes("cuda", "2");
+  EXPECT_GT(few, 500 * 2 * 3 * 8);
+  EXPECT_EQ(bytes("cuda", "12") - few, 500 * 10 * 3 * 8);
+  EXPECT_EQ(values("out.nc", "time").back(), 1000.0);
+  EXPECT_EQ(bytes("cpu", "2"), 0);
+}
+
 TEST_F(CudaBackend, AutoTakesTheDeviceForManyInstancesOnly) {
   const Outcome few = call(sweep(100, "", "times = \"end\"\n"));
   ASSERT_EQ(few.code, 0) << few.err;

@@ -41,7 +41,11 @@ class BatchArray {
     std::copy(from.begin(), from.end(), host_->data());
     device_->copy_from(host_->data(), from.size(), stream);
   }
-  void begin_copy_out(std::size_t count, CUstream stream) { device_->copy_to(host_->data(), count * width_, stream); }
+  /// Returns the bytes.
+  std::size_t begin_copy_out(std::size_t count, CUstream stream) {
+    device_->copy_to(host_->data(), count * width_, stream);
+    return count * width_ * sizeof(T);
+  }
   /// After the copy.
   void copy_out(std::vector<T>& to) const { std::copy_n(host_->data(), to.size(), to.begin()); }
   void clear(CUstream stream) { device_->clear(stream); }
@@ -77,17 +81,19 @@ class BatchMemory {
         chunk);
   }
 
-  /// Results, and inputs if they were computed there, from the device.
-  void begin_copy_out(std::size_t count, bool with_inputs, CUstream stream) {
+  /// Results, and inputs if they were computed there, from the device. Returns the bytes.
+  std::int64_t begin_copy_out(std::size_t count, bool with_inputs, CUstream stream) {
+    std::size_t bytes = 0;
     each([&](const Column& column, auto& array) {
-      if (with_inputs || column.role != ColumnRole::input) array.begin_copy_out(count, stream);
+      if (comes_back(column, &array, with_inputs)) bytes += array.begin_copy_out(count, stream);
     });
+    return static_cast<std::int64_t>(bytes);
   }
   /// After the copy.
   void copy_out(Chunk& chunk, bool with_inputs) {
     each(
         [&](const Column& column, const auto& array, auto& to) {
-          if (with_inputs || column.role != ColumnRole::input) array.copy_out(to);
+          if (comes_back(column, &array, with_inputs)) array.copy_out(to);
         },
         chunk);
   }
@@ -105,6 +111,11 @@ class BatchMemory {
   }
 
  private:
+  /// Output times follow from the time span: the host computes them itself.
+  bool comes_back(const Column& column, const void* array, bool with_inputs) const {
+    return column.role != ColumnRole::input || (with_inputs && array != &columns_.times);
+  }
+
   /// Visits all arrays, with the columns of `others` beside them.
   void each(auto&& visit, auto&... others) { for_each_column(shape_, visit, columns_, others...); }
 
@@ -419,7 +430,7 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
     } else {
       integrate_fused(device, batch, stream.get());
     }
-    memory.begin_copy_out(count, sampled, stream.get());
+    copied_back_ += memory.begin_copy_out(count, sampled, stream.get());
     while (stream.busy()) {
       watch();
       std::this_thread::sleep_for(std::chrono::microseconds(100));

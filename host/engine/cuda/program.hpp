@@ -49,6 +49,7 @@ class Program : public DeviceProgram {
   std::int64_t batch_size() const override { return batch_size_; }
   std::string shape() const override;
   void integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) override;
+  std::int64_t bytes_copied_back() const override { return copied_back_; }
 
  private:
   /// One computes, one copies back, one is filled.
@@ -64,6 +65,7 @@ class Program : public DeviceProgram {
   DeviceDemand demand_;
   std::int64_t batch_size_ = 0;
   int slots_ = 0;  ///< instances in flight of a stream, of the phased tier
+  std::atomic<std::int64_t> copied_back_ = 0;
 };
 
 }  // namespace manyfold::cuda

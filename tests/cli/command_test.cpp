@@ -446,8 +446,13 @@ TEST_F(Command, ATruncatedTableIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string(),
                 {"cases.csv:3:"});
 }
+TEST_F(Command, ANameThatIsSetTwiceIsMisuse) {
+  expect_misuse("solve robertson --set k1=1 --set k1=2", {"--set k1: is given twice"});
+  expect_misuse("solve robertson --initial y1=1 --initial y1=1", {"--initial y1: is given twice"});
+}
 TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
   expect_misuse("solve robertson --t-end 0", {"--t-end 0: model 'robertson' starts there"});
+  expect_misuse("solve robertson --times 1000000000", {"--times 1000000000: needs a whole number from 2 to 1e7"});
   expect_misuse("solve robertson --t-end 10 --times 1,1000", {"--times has 1000, but the time span is from 0 to 10"});
   expect_misuse("solve robertson --t-end -10 --times 1,2",
                 {"--times run from 1 to 2, but the time span from 0 to -10"});

@@ -207,6 +207,12 @@ TEST_F(Output, ALimitOfFileSizesEndsTheRunWithAMessage) {
   expect_only({"sweep.toml", "limit.toml"});
 }
 
+TEST_F(Output, ALimitOfProcessorTimeInterruptsTheRun) {
+  sweep("long.toml", 3000000);
+  const Outcome outcome = call("run long.toml", "", "ulimit -St 1");
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  expect_only({"sweep.toml", "long.toml", "result.nc"});
+}
 TEST_F(Output, ThreadsThatCannotBeStartedEndTheRun) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need more address space than this test leaves";

@@ -1,5 +1,6 @@
 #pragma once
 // Numbers and names on the command line.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -48,10 +49,22 @@ int index_of(const std::string& name, const Descriptions& descriptions, const st
 /// What `--set` gives, by name.
 using ParameterSettings = std::vector<std::pair<std::string, double>>;
 
-inline ParameterSettings parameter_settings(const std::vector<std::string>& texts) {
+/// NAME=VALUE of every `option`, each name once.
+inline ParameterSettings assignments(const std::vector<std::string>& texts, const std::string& option) {
   ParameterSettings settings;
-  for (const std::string& text : texts) settings.push_back(assignment(text, "--set"));
+  for (const std::string& text : texts) {
+    const auto setting = assignment(text, option);
+    const auto same = [&](const auto& other) { return other.first == setting.first; };
+    if (std::any_of(settings.begin(), settings.end(), same)) {
+      throw UsageError(fmt::format("{} {}: is given twice", option, setting.first));
+    }
+    settings.push_back(setting);
+  }
   return settings;
+}
+
+inline ParameterSettings parameter_settings(const std::vector<std::string>& texts) {
+  return assignments(texts, "--set");
 }
 
 /// The value of the structural parameter `name` among them.

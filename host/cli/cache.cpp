@@ -1,9 +1,12 @@
 // `cache`: the compiled kernels that are kept.
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <ctime>
 #include <limits>
+#include <system_error>
 
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
@@ -32,11 +35,18 @@ int cache(const CacheArguments& arguments) {
   if (const std::string problem = folder_problem(folder); !problem.empty()) {
     throw UsageError(fmt::format("the kernel cache '{}' is not used: {}", folder.string(), problem));
   }
+  const bool deleting = arguments.clear || arguments.limit;
+  if (deleting && access(folder.c_str(), W_OK) != 0 && errno != ENOENT) {
+    throw UsageError(fmt::format("what the kernel cache '{}' keeps cannot be deleted: {}", folder.string(),
+                                 std::generic_category().message(errno)));
+  }
   const KernelCache kernels(folder);
   std::uintmax_t deleted = 0;
   if (arguments.clear) deleted = kernels.limit(0);
   if (arguments.limit) {
-    if (std::isnan(*arguments.limit)) throw UsageError("--limit nan: needs a number that is not negative");
+    if (!(*arguments.limit >= 0.0)) {
+      throw UsageError(fmt::format("--limit {}: needs a number that is not negative", *arguments.limit));
+    }
     constexpr auto most = static_cast<double>(std::numeric_limits<std::int64_t>::max());
     deleted = kernels.limit(static_cast<std::uintmax_t>(std::min(*arguments.limit * mebibyte, most)));
   }
@@ -58,7 +68,6 @@ int cache(const CacheArguments& arguments) {
     print(result);
     return all_succeeded;
   }
-  const bool deleting = arguments.clear || arguments.limit;
   if (deleting) std::cout << fmt::format("{:.1f} MiB deleted\n", static_cast<double>(deleted) / mebibyte);
   for (const CacheUse& entry : entries) {
     if (deleting) break;

@@ -99,7 +99,6 @@ void add_cache(CLI::App& app, cli::CacheArguments& arguments, std::vector<Comman
   cache
       ->add_option("--limit", arguments.limit,
                    "Delete the least recently used ones until the rest has at most so many MiB")
-      ->check(CLI::NonNegativeNumber)
       ->excludes(cache_list)
       ->excludes(cache_clear);
   cache->add_flag("--json", arguments.json, "Print JSON");

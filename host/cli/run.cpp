@@ -28,9 +28,11 @@ void end_at_once(int signal) {
   std::raise(signal);
 }
 
-/// The first signal ends the run in good order, a second one at once.
+/// The first signal ends the run in good order, a second one at once. That the limit of processor time is reached
+/// (`ulimit -St`) is signalled every second.
 void request_stop(int) {
   stop_requested = true;
+  std::signal(SIGXCPU, SIG_IGN);
   for (const int signal : stop_signals) std::signal(signal, end_at_once);
 }
 
@@ -39,6 +41,7 @@ void handle_signals() {
   for (const int signal : stop_signals) {
     if (std::signal(signal, request_stop) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
+  std::signal(SIGXCPU, request_stop);
 }
 
 void print_summary(const RunSummary& summary, const PreparedJob& job, const std::string& output) {

@@ -22,7 +22,7 @@ OutputTimes output_times(const SolveArguments& arguments) {
     const double count = number(arguments.times, "--times");
     if (count != std::floor(count) || count < 2 || count > 1e7) {
       throw UsageError(
-          fmt::format("--times {}: needs a whole number of at least 2, or a list t1,t2,...", arguments.times));
+          fmt::format("--times {}: needs a whole number from 2 to 1e7, or a list t1,t2,...", arguments.times));
     }
     return OutputTimes::equal_steps(static_cast<int>(count));
   }
@@ -60,8 +60,7 @@ void set_instance(Job& job, const SolveArguments& arguments, const ParameterSett
                   const ModelDescription& model, const OutputTimes& times) {
   const std::vector<VariableDescription> quantities = model.initial_quantities();
   std::vector<double> initial(quantities.size(), std::numeric_limits<double>::quiet_NaN());
-  for (const std::string& text : arguments.initial) {
-    const auto [name, value] = assignment(text, "--initial");
+  for (const auto& [name, value] : assignments(arguments.initial, "--initial")) {
     initial[static_cast<std::size_t>(index_of(name, quantities, "variable", model.name))] = value;
   }
   const double t_end = arguments.t_end.value_or(model.t_end);

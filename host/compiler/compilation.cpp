@@ -159,7 +159,7 @@ void compile(const std::string& text, const std::vector<std::string>& flags, con
     arguments.push_back(argument);
   }
   const CompilerResult result = stream ? run_compiler(arguments, unit.folder) : CompilerResult{1, ""};
-  if (result.status == 0) return;
+  if (result.status == 0 && fs::exists(unit.object)) return;
   constexpr std::uintmax_t next_to_nothing = 1 << 18;
   std::error_code error;
   const auto space = fs::space(unit.folder.path(), error);
@@ -168,6 +168,14 @@ void compile(const std::string& text, const std::vector<std::string>& flags, con
         fmt::format("no kernel can be compiled in the temporary folder '{}': no space is left there; the environment "
                     "variable TMPDIR names another",
                     unit.folder.path().parent_path().string()));
+  }
+  if (result.output.empty()) {
+    throw UsageError(fmt::format(
+        "the compiler '{}' {}, but wrote {}: does it compile C++? The environment variable CXX names another",
+        compiler.string(),
+        WIFSIGNALED(result.status) ? fmt::format("was ended by signal {}", WTERMSIG(result.status))
+                                   : fmt::format("ended with exit code {}", WEXITSTATUS(result.status)),
+        result.status == 0 ? "no kernel" : "no message"));
   }
   throw UsageError(
       fmt::format("{}\nmanyfold: error: the model '{}' does not compile", model_errors(result.output, model), name));

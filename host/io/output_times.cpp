@@ -42,6 +42,11 @@ OutputTimes OutputTimes::log(double from, double to, int count) {
     throw UsageError(
         fmt::format("the ends of log times are {} and {}, but must be positive, finite and different", from, to));
   }
+  if (!std::isnormal(to / from)) {
+    throw UsageError(fmt::format(
+        "the ends of log times are {} and {}, but their quotient must be what a double holds (2.2e-308 to 1.8e308)",
+        from, to));
+  }
   if (count < 2)
     throw UsageError(fmt::format("the count of log times is {}, but must be at least 2: both ends", count));
   std::vector<double> times;

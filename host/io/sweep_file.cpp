@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -160,6 +161,23 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
+/// toml++ 3.3 bounds the depth of values alone: tables of a key with more parts would overflow the stack.
+void check_dotted_keys(const std::string& text, SweepProblems& problems) {
+  constexpr int most_parts = 256;
+  int parts = 0;
+  SourcePosition position{1, 0};
+  bool comment = false;
+  for (const char letter : text) {
+    ++position.column;
+    if (letter == '\n') position = {position.line + 1, 0};
+    comment = letter != '\n' && (comment || letter == '#');
+    if (std::string_view("\n#=,[]{}").find(letter) != std::string_view::npos) parts = 0;
+    if (letter != '.' || comment || ++parts < most_parts) continue;
+    problems.add(position, fmt::format("a key has more than {} parts", most_parts));
+    problems.raise();
+  }
+}
+
 }  // namespace
 
 Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods) {
@@ -168,6 +186,7 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
   sweep.text = read_text(path);
   sweep.options.method = "radau5";
   SweepProblems problems(path);
+  check_dotted_keys(sweep.text, problems);
   try {
     const toml::table root = toml::parse(sweep.text, path.string());
     SweepReader(sweep, methods, problems).read(root);

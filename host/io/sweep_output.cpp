@@ -1,4 +1,5 @@
 // [output] of a sweep file.
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -91,6 +92,13 @@ class OutputReader : SweepValues {
     const Names known = {"mean", "std", "min", "max", "quantile(0.5)"};
     for (const auto& [name, position] : texts(node, "statistics", true)) {
       if (const auto request = StatisticRequest::parse(name)) {
+        const auto same = [&](const StatisticRequest& other) {
+          return other.kind == request->kind && other.probability == request->probability;
+        };
+        if (std::any_of(sweep_.statistics.begin(), sweep_.statistics.end(), same)) {
+          problems().add(position, fmt::format("statistics has \"{}\" twice", name));
+          continue;
+        }
         sweep_.statistics.push_back(*request);
       } else if (name.starts_with("quantile(")) {
         problems().add(position, fmt::format("statistic \"{}\" must be quantile(p) with p from 0 to 1", name));

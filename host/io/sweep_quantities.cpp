@@ -85,6 +85,12 @@ class QuantityReader : SweepValues {
       problems().add(position_of(node), fmt::format("t_span starts and ends at {}, but its ends must differ", span[0]));
       return;
     }
+    if (!std::isfinite(span[1] - span[0])) {
+      problems().add(position_of(node), fmt::format("t_span runs from {} to {}, but its length must be what a double "
+                                                    "holds (1.8e308)",
+                                                    span[0], span[1]));
+      return;
+    }
     sweep_.t_span = span;
   }
 

@@ -122,6 +122,14 @@ std::vector<Reduction> known_reductions(const Sweep& sweep, const ModelDescripti
   return known;
 }
 
+/// Where the quantity stands that `message` begins with; else where the ensemble does.
+SourcePosition position_in(const Sweep& sweep, const std::string& message) {
+  for (const SweepQuantity& entry : sweep.quantities) {
+    if (message.starts_with('"' + entry.quantity.name + '"')) return entry.position;
+  }
+  return sweep.instances_position;
+}
+
 /// Nothing if they cannot be made.
 std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDescription& model,
                                               SweepProblems& problems) {
@@ -137,7 +145,7 @@ std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDes
     if (from_table && message.starts_with(printable(sweep.table.string()))) {
       problems.add_placed(message);
     } else {
-      problems.add(sweep.instances_position, message);
+      problems.add(position_in(sweep, message), message);
     }
   }
   if (inputs && from_table && sweep.sampling.instances != 0 && sweep.sampling.instances != inputs->instances()) {

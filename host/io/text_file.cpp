@@ -46,6 +46,7 @@ fs::path target_of(const fs::path& path) {
 }  // namespace
 
 void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs) {
+  if (path.empty()) throw UsageError("the output file's name is empty");
   std::error_code not_there;
   if (fs::is_directory(path, not_there)) {
     throw UsageError(fmt::format("output file {} is a directory", printable(path.string())));

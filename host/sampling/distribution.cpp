@@ -37,6 +37,10 @@ void require_shape(const char* distribution, const char* key, double value) {
           fmt::format("at most {}: take a normal distribution", largest_shape));
 }
 
+/// The farthest sample of a normal distribution, of all that [`Distribution::range`] covers.
+constexpr double most_sigmas = 12.0;
+constexpr const char* finite_samples = "less: samples are beyond what a double holds (1.8e308)";
+
 void require_order(const char* distribution, double min, double max) {
   require(min < max, distribution, "max", max, fmt::format("greater than min ({})", min));
 }
@@ -85,6 +89,7 @@ Distribution Distribution::loguniform(double min, double max) {
 Distribution Distribution::normal(double mean, double sigma) {
   require_finite("normal", {{"mean", mean}, {"sigma", sigma}});
   require(sigma > 0.0, "normal", "sigma", sigma, "greater than 0");
+  require(std::isfinite(std::fabs(mean) + most_sigmas * sigma), "normal", "sigma", sigma, finite_samples);
   return Distribution(Law{Law::Kind::normal, 0, {mean, sigma}});
 }
 
@@ -92,6 +97,7 @@ Distribution Distribution::lognormal(double median, double sigma) {
   require_finite("lognormal", {{"median", median}, {"sigma", sigma}});
   require(median > 0.0, "lognormal", "median", median, "greater than 0");
   require(sigma > 0.0, "lognormal", "sigma", sigma, "greater than 0");
+  require(std::isfinite(median * std::exp(most_sigmas * sigma)), "lognormal", "sigma", sigma, finite_samples);
   return Distribution(Law{Law::Kind::lognormal, 0, {median, sigma}});
 }
 

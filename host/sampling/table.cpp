@@ -140,6 +140,11 @@ Table read_csv(const std::filesystem::path& path) {
     if (number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') continue;
+    if (line.find('\0') != std::string::npos) {
+      problems.fail(
+          number, static_cast<int>(line.find('\0')) + 1,
+          "the table has a zero byte, which text in UTF-8 has not: it must be CSV, or netCDF with the extension .nc");
+    }
     if (cut) {
       problems.add(number, static_cast<int>(line.size()) + 1,
                    "the last line does not end with a newline: the file may be truncated");

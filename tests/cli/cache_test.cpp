@@ -138,6 +138,12 @@ TEST_F(Cache, NamesThatCannotBeUsedAreNamed) {
   const Outcome options = solve("decay.hpp", "'CXX=g++ -O0'");
   EXPECT_EQ(options.code, 2);
   EXPECT_NE(options.err.find("CXX is 'g++ -O0', but must name a program"), std::string::npos) << options.err;
+  for (const auto& [compiler, what] : {std::pair("false", "ended with exit code 1, but wrote no message"),
+                                       std::pair("true", "ended with exit code 0, but wrote no kernel")}) {
+    const Outcome silent = solve("decay.hpp", std::string("CXX=") + compiler);
+    EXPECT_EQ(silent.code, 2);
+    EXPECT_NE(silent.err.find(what), std::string::npos) << silent.err;
+  }
   write("two\"quotes.hpp", decay("", "1.0"));
   const Outcome quotes = solve("'two\"quotes.hpp'");
   EXPECT_EQ(quotes.code, 2);

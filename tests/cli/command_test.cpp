@@ -189,6 +189,11 @@ TEST_F(Command, RunWritesAResultFileAndASummary) {
   ASSERT_EQ(nc_inq_varid(id, "param_k1", &variable), NC_NOERR);
   ASSERT_EQ(nc_get_var_double(id, variable, k1.data()), NC_NOERR);
   for (const double value : k1) EXPECT_TRUE(value > 0.02 && value < 0.06);
+  // Compression of all that is written would take longer than the integration.
+  int deflates = 1;
+  ASSERT_EQ(nc_inq_varid(id, "y1", &variable), NC_NOERR);
+  ASSERT_EQ(nc_inq_var_deflate(id, variable, nullptr, &deflates, nullptr), NC_NOERR);
+  EXPECT_EQ(deflates, 0);
   nc_close(id);
 }
 
@@ -441,8 +446,13 @@ TEST_F(Command, ATruncatedTableIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "", "sampler = \"table\"\ntable = \"cases.csv\"").string(),
                 {"cases.csv:3:"});
 }
+TEST_F(Command, ANameThatIsSetTwiceIsMisuse) {
+  expect_misuse("solve robertson --set k1=1 --set k1=2", {"--set k1: is given twice"});
+  expect_misuse("solve robertson --initial y1=1 --initial y1=1", {"--initial y1: is given twice"});
+}
 TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
   expect_misuse("solve robertson --t-end 0", {"--t-end 0: model 'robertson' starts there"});
+  expect_misuse("solve robertson --times 1000000000", {"--times 1000000000: needs a whole number from 2 to 1e7"});
   expect_misuse("solve robertson --t-end 10 --times 1,1000", {"--times has 1000, but the time span is from 0 to 10"});
   expect_misuse("solve robertson --t-end -10 --times 1,2",
                 {"--times run from 1 to 2, but the time span from 0 to -10"});

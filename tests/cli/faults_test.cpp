@@ -2,7 +2,6 @@
 // the run ends by itself, says what went wrong, and leaves a result that is whole, or none, or the older one.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -60,10 +59,9 @@ class Faults : public manyfold::test::CommandTest {
   }
 
   int expect_sane_end(const std::string& environment, bool replaces, const Content& whole) {
-    const auto begin = std::chrono::steady_clock::now();
-    const Outcome outcome = call(std::string("run sweep.toml") + (replaces ? " --force" : ""), environment);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(seconds.count(), 10.0);
+    // A run that turns round and round, and one that waits for ever, are killed. Other programs may be busy.
+    const Outcome outcome = call(std::string("run sweep.toml") + (replaces ? " --force" : ""),
+                                 "timeout -s KILL 120 env " + environment, "ulimit -t 10");
     EXPECT_TRUE(outcome.code >= 0 && outcome.code <= 3) << outcome.code;
     EXPECT_TRUE(outcome.code == 0 || !outcome.err.empty());
     EXPECT_TRUE(!replaces || fs::exists(result())) << "an older result is kept";

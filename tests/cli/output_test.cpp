@@ -152,10 +152,10 @@ TEST_F(Output, NamesWithControlCharactersDoNotReachTheTerminal) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("result: a\\x1b[31m\\x0ab.nc"), std::string::npos) << outcome.out;
   expect_misuse("run sweep.toml --out \"$(printf 'a\\033[31m\\nb.nc')\"", {"output file a\\x1b[31m\\x0ab.nc exists"});
-  std::ofstream(folder_ / "cases.csv") << std::string("k1,k2\n0.04,1\0\x1b[2J3\n", 18);
+  std::ofstream(folder_ / "cases.csv") << "k1,k2\n0.04,1\x01\x1b[2J3\n";
   std::ofstream(folder_ / "table.toml")
       << "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
-  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x00\\x1b[2J3\", but needs a number"});
+  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x01\\x1b[2J3\", but needs a number"});
   std::ofstream(folder_ / "nul.toml") << "model = \"robertson\"\n[output]\nfile = \"a\\u0000b.nc\"\n";
   expect_misuse("run nul.toml", {"nul.toml:3:8: error: output.file is \"a\\x00b.nc\", but must be a text without NUL"});
 }
@@ -207,6 +207,12 @@ TEST_F(Output, ALimitOfFileSizesEndsTheRunWithAMessage) {
   expect_only({"sweep.toml", "limit.toml"});
 }
 
+TEST_F(Output, ALimitOfProcessorTimeInterruptsTheRun) {
+  sweep("long.toml", 3000000);
+  const Outcome outcome = call("run long.toml", "", "ulimit -St 1");
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  expect_only({"sweep.toml", "long.toml", "result.nc"});
+}
 TEST_F(Output, ThreadsThatCannotBeStartedEndTheRun) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need more address space than this test leaves";

@@ -77,6 +77,14 @@ class Reader {
     EXPECT_EQ(nc_get_var_double(file_, id(name), result.data()), NC_NOERR) << name;
     return result;
   }
+  /// The level of deflate; 0: none.
+  int compression(const std::string& name) const {
+    int shuffles = 0;
+    int deflates = 0;
+    int level = 0;
+    EXPECT_EQ(nc_inq_var_deflate(file_, id(name), &shuffles, &deflates, &level), NC_NOERR) << name;
+    return deflates != 0 ? level : 0;
+  }
   std::string text(const std::string& attribute, const std::string& variable = "") const {
     const int owner = variable.empty() ? NC_GLOBAL : id(variable);
     std::size_t length = 0;
@@ -420,7 +428,9 @@ TEST_F(ResultFileTest, CompressionChangesTheSizeAlone) {
     ResultFile file(wanted, OutputFile(path(), true));
     file.write(chunk(wanted, 0, 5000));
     file.finish();
-    levels.push_back(Reader(path()).values("level"));
+    const Reader reader(path());
+    EXPECT_EQ(reader.compression("level"), compression);
+    levels.push_back(reader.values("level"));
     sizes.push_back(std::filesystem::file_size(path()));
   }
   EXPECT_EQ(levels[0], levels[1]);

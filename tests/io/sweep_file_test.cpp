@@ -302,6 +302,33 @@ TEST_F(SweepFile, ADeviceWithoutEndIsNotReadForEver) {
   }
 }
 
+TEST_F(SweepFile, AKeyOfTooManyPartsIsRefused) {
+  std::string key = "a";
+  for (int i = 0; i < 100000; ++i) key += ".a";
+  EXPECT_EQ(complaint("model = \"robertson\"\n" + key + " = 1\n"),
+            "s.toml:2:512: error: a key has more than 256 parts");
+  const std::string points(1000, '.');
+  EXPECT_EQ(complaint("model = \"robertson\" # " + points + "\n"), "accepted");
+  std::string times = "0.0";
+  for (int i = 1; i <= 1000; ++i) times += ", " + std::to_string(i) + ".0";
+  EXPECT_EQ(complaint("model = \"robertson\"\nt_span = [0.0, 1e3]\n[output]\ntimes = [" + times + "]\n"), "accepted");
+}
+
+TEST_F(SweepFile, WhatIsBeyondDoublesIsRefused) {
+  const std::string model = "model = \"robertson\"\n";
+  EXPECT_EQ(complaint(model + "t_span = [-1.7e308, 1.7e308]\n"),
+            "s.toml:2:10: error: t_span runs from -1.7e+308 to 1.7e+308, but its length must be what a double holds "
+            "(1.8e308)");
+  EXPECT_EQ(complaint(model + "[output]\ntimes = { log = [1e-300, 1e300, 3] }\n"),
+            "s.toml:3:9: error: the ends of log times are 1e-300 and 1e+300, but their quotient must be what a double "
+            "holds (2.2e-308 to 1.8e308)");
+}
+
+TEST_F(SweepFile, AStatisticIsGivenOnceHoweverItIsWritten) {
+  EXPECT_EQ(complaint("model = \"robertson\"\n[output]\nstatistics = [\"quantile(0.5)\", \"quantile(0.50)\"]\n"),
+            "s.toml:3:32: error: statistics has \"quantile(0.50)\" twice");
+}
+
 TEST_F(SweepFile, TimesMustRunWithTheTimeSpanAndStayInIt) {
   const std::string start = "model = \"robertson\"\nt_span = [10.0, 0.0]\n[output]\n";
   EXPECT_EQ(complaint(start + "times = [10.0, 5.0, 0.0]\n"), "accepted");
@@ -398,6 +425,8 @@ TEST_F(SweepFile, ATableIsReadFromTheSweepFilesFolder) {
   EXPECT_EQ(resolved.inputs.sampled_times(), (std::array{false, true}));
   EXPECT_EQ(complaint(text + "instances = 3\n"),
             "s.toml:5:13: error: instances is 3, but the table has 2 rows: leave it out");
+  EXPECT_EQ(complaint(text + "[parameters]\nk2 = 1e4\nk1 = 0.1\n"),
+            "s.toml:7:1: error: \"k1\" is given both as a number and in the table");
   file("k1,k9\n0.1,5\n", "cases.csv");
   EXPECT_EQ(
       complaint(text),

@@ -62,6 +62,7 @@ TEST_F(TextFile, TellsWhatCannotBeWritten) {
   EXPECT_THROW(write_text("/dev/full", "text"), std::runtime_error);
   EXPECT_THROW(write_text(folder_ / "none" / "a.csv", "text"), UsageError);
   EXPECT_THROW(check_text_target(folder_, {}), UsageError);
+  EXPECT_THROW(check_text_target("", {}), UsageError);
   EXPECT_THROW(check_text_target(folder_ / "none" / "a.csv", {}), UsageError);
   EXPECT_NO_THROW(check_text_target("/dev/stdout", {}));
   std::ofstream(folder_ / "model.mo") << "model";

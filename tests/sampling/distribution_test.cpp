@@ -187,6 +187,8 @@ TEST(Distribution, ImpossibleArgumentsAreRefusedByName) {
   EXPECT_EQ(key_of([] { return Distribution::beta(1e20, 1.0); }), "alpha");
   EXPECT_EQ(key_of([] { return Distribution::beta(1.0, 1e20); }), "beta");
   EXPECT_EQ(key_of([] { return Distribution::gamma(1e15, 1.0); }), "shape");
+  EXPECT_EQ(key_of([] { return Distribution::normal(0.0, 1e308); }), "sigma");
+  EXPECT_EQ(key_of([] { return Distribution::lognormal(1.0, 100.0); }), "sigma");
   EXPECT_EQ(key_of([] { return Distribution::choice({}); }), "values");
   EXPECT_EQ(key_of([] { return Distribution::choice({1.0}, {0.0}); }), "weights");
   EXPECT_EQ(key_of([] { return Distribution::choice({1.0}, {1.0, 2.0}); }), "weights");

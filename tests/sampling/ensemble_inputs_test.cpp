@@ -191,8 +191,15 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
       complaint("area,vavle\n1,2\n"),
       "cases.csv:1:6: error: model \"tank\" has no parameter or variable \"vavle\" for this column of the table; did "
       "you mean \"valve\"?");
-  EXPECT_EQ(complaint(std::string("area\n1\0\x1b\n", 9)),
-            "cases.csv:2:1: error: column \"area\" has \"1\\x00\\x1b\", but needs a number");
+  EXPECT_EQ(complaint("area\n1\x01\x1b\n"),
+            "cases.csv:2:1: error: column \"area\" has \"1\\x01\\x1b\", but needs a number");
+  // As UTF-16, and files of other programs.
+  EXPECT_EQ(
+      complaint(std::string("\xff\xfe"
+                            "a\0\n\0",
+                            6)),
+      "cases.csv:1:4: error: the table has a zero byte, which text in UTF-8 has not: it must be CSV, or netCDF with "
+      "the extension .nc");
   EXPECT_EQ(complaint("area,\"valve\n1,\"2\"3\n"),
             "cases.csv:1:6: error: a quotation mark has no second one in its line\n"
             "cases.csv:2:6: error: after a quotation mark needs a comma");

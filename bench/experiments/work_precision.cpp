@@ -219,7 +219,7 @@ class Problem {
  private:
   static std::string automatic(double rtol) {
     using Form = System<Equations>;
-    if (rtol >= 1e-4) return AutoLoose<Form, Counted>::Tableau::name;
+    if (rtol >= 1e-3) return AutoLoose<Form, Counted>::Tableau::name;
     if (rtol >= 1e-6) return AutoMedium<Form, Counted>::Tableau::name;
     return AutoTight<Form, Counted>::Tableau::name;
   }

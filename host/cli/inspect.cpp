@@ -190,7 +190,7 @@ int describe(const std::string& name, bool json) {
                              model.structural.value, "", model.structural.minimum, model.structural.maximum);
   }
   const Unsuited unsuited = unsuited_methods(model);
-  std::cout << fmt::format("\nmethods\n  auto takes {} (rtol >= 1e-4), {} (>= 1e-6), {}\n", model.automatic.loose,
+  std::cout << fmt::format("\nmethods\n  auto takes {} (rtol >= 1e-3), {} (>= 1e-6), {}\n", model.automatic.loose,
                            model.automatic.medium, model.automatic.tight);
   if (!unsuited.reduced.empty()) {
     std::cout << fmt::format("  of reduced order: {}\n", fmt::join(unsuited.reduced, ", "));

@@ -44,11 +44,11 @@ struct StructuralParameter {
 
 /// The methods that "auto" stands for.
 struct AutomaticMethods {
-  std::string loose;   ///< for rtol from 1e-4 up
+  std::string loose;   ///< for rtol from 1e-3 up
   std::string medium;  ///< from 1e-6 up
   std::string tight;
 
-  const std::string& at(double rtol) const { return rtol >= 1e-4 ? loose : rtol >= 1e-6 ? medium : tight; }
+  const std::string& at(double rtol) const { return rtol >= 1e-3 ? loose : rtol >= 1e-6 ? medium : tight; }
 };
 
 struct ModelDescription {

@@ -5,7 +5,7 @@
 
 namespace manyfold {
 
-/// What the tolerance asks for: `loose` from 1e-4 up, `medium` from 1e-6 up, else `tight`.
+/// What the tolerance asks for: `loose` from 1e-3 up, `medium` from 1e-6 up, else `tight`.
 enum class Accuracy { loose, medium, tight };
 
 template <class Method>

@@ -224,7 +224,8 @@ class DiagonallyImplicit {
       Real interior[n];
       for (int k = 0; k < n; ++k) interior[k] = Real(0.0);
       for_each_interior_point<System, weights, points, first>(
-          state, h, z_, z_[s - first - 1], [&](auto point, const Real(&here)[n]) {
+          state, h, z_, z_[s - first - 1], [&](auto number, const Real(&here)[n]) {
+            constexpr int point = number;
             static_for<n>([&](auto i) {
               if constexpr (is_looked_at<System>(points, point, i))
                 interior[i] = farther_from_zero(interior[i], here[i]);

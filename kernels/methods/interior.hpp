@@ -77,11 +77,13 @@ constexpr Gap widest_gap(const double (&c)[s], const InteriorPoints& points = {}
 /// The `points` and those that System's equations need besides, for a method with nodes c.
 template <class System, int s>
 constexpr InteriorPoints interior_points(const double (&c)[s], InteriorPoints points) {
-  if (!tests_interior<System>()) return {};
   points.of_all = points.count;
-  if (!System::contains_time()) return points;
-  for (Gap gap = widest_gap(c, points); gap.length > longest_unseen; gap = widest_gap(c, points)) {
-    points.add(gap.middle);
+  if constexpr (!tests_interior<System>()) {
+    points = {};
+  } else if constexpr (System::contains_time()) {
+    for (Gap gap = widest_gap(c, points); gap.length > longest_unseen; gap = widest_gap(c, points)) {
+      points.add(gap.middle);
+    }
   }
   return points;
 }

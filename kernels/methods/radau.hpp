@@ -325,7 +325,8 @@ class Collocation {
   /// what Newton's method left: the filter multiplies that by (gamma/h)^(index-1), however short the step.
   MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, const Real (&start)[n],
                                     Real (&interior)[n]) const {
-    for_each_interior_point<System, polynomial, points>(state, h, z_, z_[s - 1], [&](auto point, Real(&here)[n]) {
+    for_each_interior_point<System, polynomial, points>(state, h, z_, z_[s - 1], [&](auto number, Real(&here)[n]) {
+      constexpr int point = number;
       constexpr double theta = points.theta[point];
       constexpr double start_here = share_of_start(theta);
       static_for<n>([&](auto i) {

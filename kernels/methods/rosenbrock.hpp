@@ -185,7 +185,8 @@ class Rosenbrock {
     increment(end);
     stages_.matrices().apply_dy(state.dy, moving);
     for (int k = 0; k < n; ++k) error[k] = Real(0.0);
-    for_each_interior_point<System, weights, points>(state, h, U_, end, [&](auto point, Real(&here)[n]) {
+    for_each_interior_point<System, weights, points>(state, h, U_, end, [&](auto number, Real(&here)[n]) {
+      constexpr int point = number;
       constexpr double theta = points.theta[point];
       static_for<n>([&](auto i) {
         if constexpr (!is_looked_at<System>(points, point, i)) return;

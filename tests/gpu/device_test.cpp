@@ -362,6 +362,8 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
   run.shape = shape_of(model);
   run.instances = inputs.instances();
   run.fill_instance = [](std::int64_t, double*, double*, double*) { FAIL() << "the host filled an instance"; };
+  const OutputTimes output_times = OutputTimes::equal_steps(5);
+  run.fill_times = [&](double from, double to, double* times) { output_times.fill(from, to, times); };
   run.plan = inputs.plan();
   ASSERT_TRUE(run.plan);
   run.plan->time_count = run.shape.times = 5;
@@ -387,7 +389,7 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
   };
   for (std::int64_t i = 0; i < run.instances; ++i) {
     inputs.fill(i, p.data(), y.data(), t_span);
-    OutputTimes::equal_steps(5).fill(t_span[0], t_span[1], times.data());
+    output_times.fill(t_span[0], t_span[1], times.data());
     ASSERT_TRUE(same(sampled.parameters, i, p.data(), np)) << "instance " << i;
     ASSERT_TRUE(same(sampled.t_span, i, t_span, 2)) << "instance " << i;
     ASSERT_TRUE(same(sampled.times, i, times.data(), 5)) << "instance " << i;

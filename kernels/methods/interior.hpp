@@ -74,13 +74,14 @@ constexpr Gap widest_gap(const double (&c)[s], const InteriorPoints& points = {}
   return widest;
 }
 
-/// The `points` and those that System's equations need besides, for a method with nodes c.
+/// The `points` and those that System's equations need besides, for a method with nodes c. Methods of one or two stages
+/// take short steps.
 template <class System, int s>
 constexpr InteriorPoints interior_points(const double (&c)[s], InteriorPoints points) {
   points.of_all = points.count;
   if constexpr (!tests_interior<System>()) {
     points = {};
-  } else if constexpr (System::contains_time()) {
+  } else if constexpr (s > 2 && System::contains_time()) {
     for (Gap gap = widest_gap(c, points); gap.length > longest_unseen; gap = widest_gap(c, points)) {
       points.add(gap.middle);
     }

@@ -13,12 +13,13 @@
 #if defined(MANYFOLD_COMPILE_BRIEFLY)
 // Where a program is compiled for longer than it runs: the compiler's own judgement makes less code.
 #define MANYFOLD_INLINE inline
+#define MANYFOLD_FLAT __attribute__((noinline))
 #else
 #define MANYFOLD_INLINE inline __attribute__((always_inline))
+#define MANYFOLD_FLAT __attribute__((noinline, flatten))
 #endif
 #define MANYFOLD_NOINLINE __attribute__((noinline))
 #define MANYFOLD_OUTLINE __attribute__((noinline))
-#define MANYFOLD_FLAT __attribute__((noinline, flatten))
 #endif
 
 namespace manyfold {

@@ -227,16 +227,18 @@ class DiagonallyImplicit {
           state, h, z_, z_[s - first - 1], [&](auto number, const Real(&here)[n]) {
             constexpr int point = number;
             static_for<n>([&](auto i) {
-              if constexpr (is_looked_at<System>(points, point, i))
-                interior[i] = farther_from_zero(interior[i], here[i]);
+              constexpr double of_constraints = point < points.of_all ? reduced_interior_weight : slope_interior_weight;
+              constexpr double weight = interior_weight<System>(i, of_constraints);
+              if constexpr (weight != 0.0 && is_looked_at<System>(points, point, i)) {
+                interior[i] = farther_from_zero(interior[i], Real(weight) * here[i]);
+              }
             });
           });
       static_for<n>([&](auto i) {
-        constexpr double weight = interior_weight<System>(i, reduced_interior_weight);
         if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
-          error[i] += select(state.discontinuous, Real(0.0), Real(weight) * interior[i]);
-        } else if constexpr (weight != 0.0) {
-          error[i] = away_from_zero(error[i], Real(weight) * interior[i]);
+          error[i] += select(state.discontinuous, Real(0.0), interior[i]);
+        } else {
+          error[i] = away_from_zero(error[i], interior[i]);
         }
       });
     }

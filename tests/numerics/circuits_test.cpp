@@ -34,9 +34,9 @@ bool meets_reference(const std::vector<double>& reference, double rtol, double a
   return true;
 }
 
-constexpr int tolerances_tried = 40;
+constexpr int tolerances_tried = 400;
 
-/// In how many of 40 tolerances from 3e-8 to 3e-9 the charge pump fails.
+/// In how many of 400 tolerances from 3e-8 to 3e-9 the charge pump fails.
 template <template <class, class> class Method>
 int failures_at_tight_tolerances(const std::vector<double>& reference) {
   int failures = 0;
@@ -49,7 +49,7 @@ int failures_at_tight_tolerances(const std::vector<double>& reference) {
 
 // At the end the source is off: YT1 = 0.1262800429876759 pC, all charges and voltages zero. At its threshold, an event,
 // the transistor's charge has a kink whose slopes differ by more than two: the steps to the event have to cross it. So
-// many tolerances are tried, and rounding spoils some.
+// many tolerances are tried. Rounding spoils some, with `esdirk54` one of fifteen.
 TEST(ChargePump, PassesItsThreshold) {
   const std::vector<double> reference = {0.1262800429876759, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   for (const double tolerance : {1e-4, 1e-6}) {
@@ -57,9 +57,9 @@ TEST(ChargePump, PassesItsThreshold) {
     EXPECT_TRUE((meets_reference<test::ChargePump, Esdirk54>(reference, tolerance, tolerance, 30.0 * tolerance)));
     EXPECT_TRUE((meets_reference<test::ChargePump, Bdf>(reference, tolerance, tolerance, 30.0 * tolerance)));
   }
-  EXPECT_LE(failures_at_tight_tolerances<Radau5>(reference), 3);
-  EXPECT_LE(failures_at_tight_tolerances<Radau9>(reference), 3);
-  EXPECT_LE(failures_at_tight_tolerances<Esdirk54>(reference), 6);
+  EXPECT_LE(failures_at_tight_tolerances<Radau5>(reference), 4);
+  EXPECT_LE(failures_at_tight_tolerances<Radau9>(reference), 4);
+  EXPECT_LE(failures_at_tight_tolerances<Esdirk54>(reference), 30);
   EXPECT_EQ(failures_at_tight_tolerances<Bdf>(reference), 0);
 }
 

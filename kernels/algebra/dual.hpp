@@ -71,11 +71,16 @@ struct Dual {
     for (int k = 0; k < N; ++k) result.tangent[k] = a.tangent[k] * b.value + a.value * b.tangent[k];
     return result;
   }
+  /// A quotient whose denominator overflows, as that of 1 / (1 + exp(x)), is 0 with all its derivatives.
   friend MANYFOLD_INLINE Dual operator/(const Dual& a, const Dual& b) {
     const Real reciprocal = Real(1.0) / b.value;
+    const auto overflows = reciprocal == Real(0.0);
     Dual result;
     result.value = a.value * reciprocal;
-    for (int k = 0; k < N; ++k) result.tangent[k] = (a.tangent[k] - result.value * b.tangent[k]) * reciprocal;
+    for (int k = 0; k < N; ++k) {
+      const Real tangent = (a.tangent[k] - result.value * b.tangent[k]) * reciprocal;
+      result.tangent[k] = select(overflows, Real(0.0), tangent);
+    }
     return result;
   }
 
@@ -116,8 +121,14 @@ struct Dual {
   }
   template <DualConstant<Real> Number>
   friend MANYFOLD_INLINE Dual operator/(const Number& a, const Dual& b) {
-    const Real quotient = Real(a) / b.value;
-    return chain(b, quotient, -quotient / b.value);
+    Dual result;
+    result.value = Real(a) / b.value;
+    const Real derivative = -result.value / b.value;
+    const auto overflows = result.value == Real(0.0);
+    for (int k = 0; k < N; ++k) {
+      result.tangent[k] = select(overflows, Real(0.0), derivative * b.tangent[k]);
+    }
+    return result;
   }
 
   friend MANYFOLD_INLINE MaskOf<Real> operator<(const Dual& a, const Dual& b) { return a.value < b.value; }

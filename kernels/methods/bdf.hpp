@@ -7,6 +7,7 @@
 // and through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 +
 // ... + 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
 #include "../stage/stage_solver.hpp"
+#include "interior.hpp"
 #include "step.hpp"
 
 namespace manyfold {
@@ -198,7 +199,7 @@ class BackwardDifferentiation {
     result.finite = newton.finite;
     result.rate = newton.rate;
     result.iterations = newton.iterations;
-    result.error = estimate_errors(state, at);
+    result.error = estimate_errors(state, h, at);
     if constexpr (passes_errors_on) count_work<Real>(work.solves, live & !result.singular, Real(4.0));
     return result;
   }
@@ -208,14 +209,11 @@ class BackwardDifferentiation {
     Path& past = state.path;
     const Real k = past.order;
     for (int j = 0; j < n; ++j) {
-      Real sum = e_[j];
-      static_for<most>([&](auto reverse) {
-        constexpr int i = most - 1 - reverse;
+      const Real step = for_each_difference(j, [&](auto i, const Real& difference) {
         const Real index(static_cast<double>(i));
-        sum += phi_[i][j];
-        past.phi[i][j] = select(accepted & (index <= k), sum, past.phi[i][j]);
+        past.phi[i][j] = select(accepted & (index <= k), difference, past.phi[i][j]);
       });
-      state.y[j] = select(accepted, state.y[j] + sum, state.y[j]);
+      state.y[j] = select(accepted, state.y[j] + step, state.y[j]);
       state.dy[j] = select(accepted, dy_[j], state.dy[j]);
     }
     for (int i = 0; i < most; ++i) past.psi[i] = select(accepted, psi_[i], past.psi[i]);
@@ -249,7 +247,7 @@ class BackwardDifferentiation {
     const Mask down = lower | (accepted & !rising & lower_after_all);
     const Mask up = accepted & !down & (rising | (known & better));
     const Real order = k + select(up, Real(1.0), Real(0.0)) - select(down, Real(1.0), Real(0.0));
-    const Real error = select(down, error_lower_, select(up, error_higher_, error_));
+    const Real error = max(within_, select(down, error_lower_, select(up, error_higher_, error_)));
     const Real factor = pow(Real(2.0) * error + Real(1e-4), Real(-1.0) / (order + Real(1.0)));
     Real growth = select(factor >= Real(2.0), Real(2.0),
                          select(factor <= Real(1.0), max(Real(0.5), min(Real(0.9), factor)), Real(1.0)));
@@ -337,9 +335,20 @@ class BackwardDifferentiation {
     return live & memory.singular;
   }
 
+  /// Calls visit(i, phi_i) with the differences of component j at the end of the attempt; returns y_(n+1) - y_n.
+  MANYFOLD_INLINE Real for_each_difference(int j, auto&& visit) const {
+    Real sum = e_[j];
+    static_for<most>([&](auto reverse) {
+      constexpr int i = most - 1 - reverse;
+      sum += phi_[i][j];
+      visit(Constant<i>{}, sum);
+    });
+    return sum;
+  }
+
   /// Errors that steps of orders k - 2 ... k + 1 would have made, of which the last needs the past; returns that of the
   /// error test.
-  MANYFOLD_INLINE Real estimate_errors(const State& state, const Coefficients& at) {
+  MANYFOLD_INLINE Real estimate_errors(const State& state, const Real& h, const Coefficients& at) {
     const Path& past = state.path;
     const Real k = past.order;
     Real lower[n];
@@ -356,8 +365,67 @@ class BackwardDifferentiation {
     error_lowest_ = pick(at.sigma, k - Real(2.0)) * size_of_error(lowest, state);
     error_higher_ = size_of_error(higher, state) / (k + Real(2.0));
     const Real alpha_k = pick(at.alpha, k);
-    return max(alpha_k, abs(alpha_k + at.alpha_sum - at.harmonic)) * norm;
+    within_ = error_within(state, h);
+    return max(max(alpha_k, abs(alpha_k + at.alpha_sum - at.harmonic)) * norm, within_);
   }
+
+  /// What forced equations say of the polynomial of the attempt: (c_j F_y' + F_y)^-1 times their residual within the
+  /// step, where it is largest.
+  MANYFOLD_INLINE Real error_within(const State& state, const Real& h) {
+    if constexpr (tests_interior<System>() && System::forced()) {
+      Path path;
+      path.h = h;
+      path.last_order = state.path.order;
+      for (int i = 0; i < most; ++i) path.psi[i] = psi_[i];
+      Real end[n];
+      for (int j = 0; j < n; ++j) {
+        end[j] =
+            state.y[j] + for_each_difference(j, [&](auto i, const Real& difference) { path.phi[i][j] = difference; });
+      }
+      Real error[n];
+      for (int j = 0; j < n; ++j) error[j] = Real(0.0);
+      static_for<points.count>([&](auto number) {
+        constexpr InteriorPoint point{points.theta[number]};
+        Real here[n];
+        residual_of_time<point>(state, h, path, end, here);
+        static_for<n>([&](auto i) {
+          constexpr double weight = interior_weight<System>(i, slope_interior_weight);
+          if constexpr (weight != 0.0 && System::forced(i)) {
+            error[i] = farther_from_zero(error[i], Real(weight) * here[i]);
+          }
+        });
+      });
+      static_for<n>([&](auto i) {
+        if constexpr (System::singular_mass_matrix() || System::algebraic_equation(i)) {
+          error[i] = select(state.discontinuous, Real(0.0), error[i]);
+        }
+      });
+      stages_.apply(error);
+      return weighted_norm(error, state.weight);
+    } else {
+      return Real(0.0);
+    }
+  }
+
+  template <InteriorPoint point>
+  static MANYFOLD_FLAT void residual_of_time(const State& state, const Real& h, const Path& path, const Real (&end)[n],
+                                             Real (&F)[n]) {
+    Real Y[n];
+    Real dY[n];
+    Real residual[n];
+    const Real u(point.theta - 1.0);
+    for_each_index<n>([&](auto j) {
+      Y[j] = end[j] + path.increment(j, u);
+      dY[j] = path.slope(j, u) / h;
+    });
+    System::residual(state.t + Real(point.theta) * h, Y, dY, state.p, residual);
+    static_for<n>([&](auto i) {
+      if constexpr (System::forced(i)) F[i] = residual[i];
+    });
+  }
+
+  /// No part of a step longer than `longest_unseen` lies between them.
+  static constexpr InteriorPoints points{.count = 7, .theta = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875}};
 
   /// The norm of a difference of the solution. What it is of the differential variables goes on to the algebraic ones:
   /// with 0 = g(y, z) as -g_z^-1 g_y times it; with y' = f(y, z), 0 = g(y) what leaves the constraints returns along
@@ -420,6 +488,7 @@ class BackwardDifferentiation {
   Real dy_[n];
   Real alike_;
   Real order_before_;  ///< of the step before
+  Real within_;        ///< error within the step
   Real error_;         ///< at order k
   Real error_lower_;
   Real error_lowest_;

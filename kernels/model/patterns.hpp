@@ -161,6 +161,22 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return result;
   }
   static constexpr IndexSet<n> occurring_derivatives = find_occurring_derivatives();
+  static constexpr IndexSet<n> find_forced_equations() {
+    IndexSet<n> equations = found.by_t;
+    IndexSet<n> derivatives;
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (int i = 0; i < n; ++i) {
+        const IndexSet<n>& row = pattern_dy.row[i];
+        if (row.intersects(derivatives)) equations.insert(i);
+        if (!equations.contains(i) || row.common(derivatives) == row.size()) continue;
+        derivatives |= row;
+        grows = true;
+      }
+    }
+    return equations;
+  }
+  static constexpr IndexSet<n> forced_equations = find_forced_equations();
 
  public:
   static constexpr IndexSet<n> algebraic_variables = find_algebraic();
@@ -178,10 +194,11 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       "manyfold: a variable states .algebraic = true, but its derivative stands in an equation, if only with a "
       "factor of zero");
 
-  /// Does equation i contain the time?
-  static constexpr bool contains_time(int i) { return found.by_t.contains(i); }
-  /// Does any?
-  static constexpr bool contains_time() { return found.by_t.next(0) >= 0; }
+  /// Is equation i forced: does the time stand in it, or in one that has derivatives in common with it? Derivatives
+  /// drop out of combinations of such equations, not out of one alone.
+  static constexpr bool forced(int i) { return forced_equations.contains(i); }
+  /// Is any?
+  static constexpr bool forced() { return forced_equations.next(0) >= 0; }
   /// Does equation i have no derivative in it?
   static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
   /// Are there equations without derivatives, or combinations of equations that have none?

@@ -58,7 +58,7 @@ class InitialConditions {
     } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
       slide(active, t, span, y, dy, p, weight, result);
     } else {
-      search(active, t, span, y, dy, p, weight, result);
+      search(active, t, span, y, dy, p, tolerances, result);
     }
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
@@ -94,9 +94,14 @@ class InitialConditions {
   static constexpr double euler_fraction = 1e-3;
   /// A correction below this part of the tolerance is the last: the error after it is far smaller still.
   static constexpr double small_correction = 1e-3;
+  /// A correction below this part of the tolerance that cannot be made smaller is one of rounding errors.
+  static constexpr double rounding_correction = 0.1;
   /// Derivatives that change by less, relative to themselves, are found.
   static constexpr double small_change = 1e-6;
   static constexpr int most_iterations = 30;
+  static constexpr int most_slides = 4;
+  /// A line may leave the solution by this part of the tolerance.
+  static constexpr double most_curved = 0.01;
   /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
   static constexpr int most_slope_iterations = 12;
 
@@ -188,12 +193,15 @@ class InitialConditions {
 
   /// Damped Newton iteration for the unknowns.
   MANYFOLD_INLINE void search(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
-                              const Real (&p)[System::constants_size], const Real (&weight)[n],
+                              const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
                               InitialPoint<Real>& result) {
     Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
+      // Guesses of zero are of another size than what is found: the tolerance is that of the values themselves.
+      Real weight[n];
+      error_weights(tolerances, y, weight);
       const Real step = Real(1e-6) * span;
       const Point point{t, y, dy, p, weight, rtol_, step};
       matrices_.template evaluate<false>(searching, point);
@@ -249,7 +257,7 @@ class InitialConditions {
         const Mask hopeless = improving & (damping < Real(least_damping));
         searching = searching & !hopeless;
         improving = improving & !hopeless;
-        result.consistent = result.consistent & !hopeless;
+        result.consistent = result.consistent & !(hopeless & (size > Real(rounding_correction)));
       }
       Mask finite(true);
       for (int i = 0; i < n; ++i) finite = finite & is_finite(F[i]);
@@ -507,21 +515,34 @@ class InitialConditions {
   MANYFOLD_INLINE void slide(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                              const Real (&p)[System::constants_size], const Real (&weight)[n],
                              InitialPoint<Real>& result) {
-    // The first round finds the time scale, the second has steps that suit it.
+    // The first round finds the time scale, the second has steps that suit it. Where the line is too curved to be
+    // followed back that far, shorter ones follow.
     Real h = abs(span) * Real(1e-10);
     Mask converged = active;
-    for (int round = 0; round < 2; ++round) {
+    Mask sliding = active;
+    for (int round = 0; round < most_slides && any(sliding); ++round) {
       Real v[n];
+      Real first[n];
       for (int i = 0; i < n; ++i) v[i] = dy[i];
-      converged = converged & euler_step(converged, t, h, y, v, p, weight, result.singular);
+      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular);
       Real landed[n];
-      for (int i = 0; i < n; ++i) landed[i] = y[i] + h * v[i];
-      converged = converged & euler_step(converged, t + h, h, landed, v, p, weight, result.singular);
       for (int i = 0; i < n; ++i) {
-        y[i] = select(converged, landed[i] - h * v[i], y[i]);
-        dy[i] = select(converged, v[i], dy[i]);
+        landed[i] = y[i] + h * v[i];
+        first[i] = v[i];
       }
-      if (round == 0) h = Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span);
+      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular);
+      for (int i = 0; i < n; ++i) {
+        y[i] = select(good, landed[i] - h * v[i], y[i]);
+        dy[i] = select(good, v[i], dy[i]);
+        first[i] = h * (v[i] - first[i]);
+      }
+      converged = converged & (good | !sliding);
+      const Real curved = weighted_norm(first, weight);
+      sliding = round == 0 ? good : good & (curved > Real(most_curved));
+      const Real next = round == 0
+                            ? Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span)
+                            : h * Real(0.5) * sqrt(Real(most_curved) / curved);
+      h = select(sliding, next, h);
     }
     // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
     const Point at{t, y, dy, p, weight, rtol_, h};

@@ -65,6 +65,13 @@ TEST(Dual, DifferentiatesTheElementaryFunctions) {
   expect_derivative("branch", x, 2.0, [](auto v) { return select(v > 0.5, 2.0 * v, v * v); });
 }
 
+// The function and its derivative vanish to the last bit, but exp(x) and its derivative are infinite.
+TEST(Dual, DifferentiatesQuotientsWhoseDenominatorOverflows) {
+  expect_derivative("logistic function", 800.0, 0.0, [](auto v) { return 1.0 / (1.0 + exp(v)); });
+  expect_derivative("quotient of two duals", 800.0, 0.0, [](auto v) { return v / (1.0 + exp(v)); });
+  expect_derivative("square of the hyperbolic secant", 800.0, 0.0, [](auto v) { return 1.0 / (cosh(v) * cosh(v)); });
+}
+
 TEST(PackMath, AgreesWithTheScalarFunctionsInEveryLane) {
   Pack x(0.0);
   for (int lane = 0; lane < Pack::width; ++lane) LaneTraits<Pack>::set(x, lane, 0.1 + 0.1 * lane);

@@ -91,6 +91,7 @@ TEST(Pulses, AreFoundAfterLongRests) {
   expect(test::own_kernel<Pulses, Esdirk54>());
   expect(test::own_kernel<Pulses, Rodas5p>());
   expect(test::own_kernel<Pulses, Rodas4>());
+  expect(test::own_kernel<Pulses, Bdf>());
 }
 
 // Pulses that last 2 to 7 % of their period, at half of their height. Without looks at the equations that contain the
@@ -105,6 +106,7 @@ TEST(Pulses, AreFoundWhereTheyAreShort) {
   expect(test::own_kernel<Pulses, Esdirk54>());
   expect(test::own_kernel<Pulses, Rodas5p>());
   expect(test::own_kernel<Pulses, Rodas4>());
+  expect(test::own_kernel<Pulses, Bdf>());
 }
 
 /// x' = -v, leakage v = x - sin t: v is -cos t but for a term of the size of the leakage.

@@ -42,6 +42,37 @@ TEST(Tolerances, ASmallerRtolNeverAsksForLess) {
   }
 }
 
+/// T' = -Q/1000, Q/UA = T - 300: a heat flow of some hundred, whose guess is zero.
+struct Cooling {
+  static constexpr const char* name = "cooling";
+  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr Variable variables[] = {{.name = "T", .initial = 320.0}, {.name = "Q", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "UA", .value = 30.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = -1e-3 * y[1];
+    f[1] = y[1] / p[0] - (y[0] - 300.0);
+  }
+};
+
+// The tolerance of Q is that of its value, and not that of its guess, atol: rounding errors of Q are more than a
+// thousandth of that, and 6 of these 100 instances were called inconsistent.
+TEST(Tolerances, OfTheStartAreThoseOfWhatIsFound) {
+  const LoadedKernel kernel = test::own_kernel<Cooling, Radau5>();
+  test::Ensemble ensemble;
+  ensemble.loaded = &kernel;
+  ensemble.t_end = 1.0;
+  ensemble.rtol = 1e-9;
+  ensemble.atol = {1e-12, 1e-12};
+  ensemble.repeat_defaults(100);
+  for (std::size_t i = 0; i < 100; ++i) ensemble.parameters[i] = 20.0 + 0.2001 * static_cast<double>(i);
+  const test::Results result = ensemble.solve();
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(result.outcomes[i].status, Status::success) << i;
+    const double exact = 20.0 * ensemble.parameters[i] * std::exp(-1e-3 * ensemble.parameters[i]);
+    EXPECT_NEAR(result.values[2 * i + 1], exact, 30.0 * 1e-9 * exact) << i;
+  }
+}
+
 /// Index 2, and no solution after t = 1: x^2 = 1 - t there.
 struct Ending {
   static constexpr const char* name = "ending";

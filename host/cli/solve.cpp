@@ -27,8 +27,13 @@ OutputTimes output_times(const SolveArguments& arguments) {
     return OutputTimes::equal_steps(static_cast<int>(count));
   }
   std::vector<double> times;
-  std::istringstream stream(arguments.times);
-  for (std::string item; std::getline(stream, item, ',');) times.push_back(number(item, "--times"));
+  std::istringstream stream(arguments.times + ',');  // so that nothing after the last comma is an item too
+  for (std::string item; std::getline(stream, item, ',');) {
+    if (item.empty()) {
+      throw UsageError(fmt::format("--times {}: needs a number before and after every comma", arguments.times));
+    }
+    times.push_back(number(item, "--times"));
+  }
   return OutputTimes::list(times);
 }
 

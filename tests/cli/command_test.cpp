@@ -453,6 +453,10 @@ TEST_F(Command, ANameThatIsSetTwiceIsMisuse) {
 TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
   expect_misuse("solve robertson --t-end 0", {"--t-end 0: model 'robertson' starts there"});
   expect_misuse("solve robertson --times 1000000000", {"--times 1000000000: needs a whole number from 2 to 1e7"});
+  for (const char* const times : {"5,", ",5", "1,,5", ","}) {
+    expect_misuse(std::string("solve robertson --times ") + times,
+                  {std::string("--times ") + times + ": needs a number before and after every comma"});
+  }
   expect_misuse("solve robertson --t-end 10 --times 1,1000", {"--times has 1000, but the time span is from 0 to 10"});
   expect_misuse("solve robertson --t-end -10 --times 1,2",
                 {"--times run from 1 to 2, but the time span from 0 to -10"});

@@ -161,19 +161,39 @@ std::string read_text(const std::filesystem::path& path) {
   return text;
 }
 
+/// The length of what stands in quotation marks where `text` begins, with them: in TOML, one or three of either kind,
+/// and a backslash before a double one that does not end the string. One quotation mark does not reach beyond its line.
+std::size_t quoted_length(std::string_view text) {
+  const char mark = text.front();
+  const std::string three(3, mark);
+  const bool long_string = text.starts_with(three);
+  for (std::size_t at = long_string ? 3 : 1; at < text.size(); ++at) {
+    if (text[at] == '\\' && mark == '"') {
+      ++at;
+    } else if (!long_string && (text[at] == mark || text[at] == '\n')) {
+      return at + (text[at] == mark ? 1 : 0);
+    } else if (long_string && text.substr(at).starts_with(three)) {
+      // Up to two more belong to the string.
+      return std::min({text.find_first_not_of(mark, at), at + 5, text.size()});
+    }
+  }
+  return text.size();
+}
+
 /// toml++ 3.3 bounds the depth of values alone: tables of a key with more parts would overflow the stack.
-void check_dotted_keys(const std::string& text, SweepProblems& problems) {
-  constexpr int most_parts = 256;
-  int parts = 0;
-  SourcePosition position{1, 0};
-  bool comment = false;
-  for (const char letter : text) {
-    ++position.column;
-    if (letter == '\n') position = {position.line + 1, 0};
-    comment = letter != '\n' && (comment || letter == '#');
-    if (std::string_view("\n#=,[]{}").find(letter) != std::string_view::npos) parts = 0;
-    if (letter != '.' || comment || ++parts < most_parts) continue;
-    problems.add(position, fmt::format("a key has more than {} parts", most_parts));
+void check_dotted_keys(std::string_view text, SweepProblems& problems) {
+  constexpr int most_points = 255;
+  int points = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char letter = text[at];
+    if (letter == '#') at = std::min(text.find('\n', at), text.size());
+    if (letter == '"' || letter == '\'') at += quoted_length(text.substr(at)) - 1;
+    if (std::string_view("\n#=,[]{}").find(letter) != std::string_view::npos) points = 0;
+    if (letter != '.' || ++points <= most_points) continue;
+    const std::string_view before = text.substr(0, at);
+    const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+    problems.add({line, static_cast<int>(at - before.rfind('\n'))},
+                 fmt::format("a key has more than {} parts", most_points + 1));
     problems.raise();
   }
 }

@@ -309,6 +309,17 @@ TEST_F(SweepFile, AKeyOfTooManyPartsIsRefused) {
             "s.toml:2:512: error: a key has more than 256 parts");
   const std::string points(1000, '.');
   EXPECT_EQ(complaint("model = \"robertson\" # " + points + "\n"), "accepted");
+  // Points in quotation marks separate nothing. What follows them counts, wherever TOML ends a string.
+  const std::string unknown = "s.toml:3:1: error: model \"robertson\" has no parameter \"";
+  for (const std::string& name : {'"' + points + '"', "'\\" + points + "'"}) {
+    const std::string said = complaint("model = \"robertson\"\n[parameters]\n" + name + " = 1\n");
+    EXPECT_EQ(said.substr(0, unknown.size()), unknown);
+  }
+  for (const char* const text :
+       {R"("")", "''", R"("\"")", R"('\')", R"("'")", "\"\"\"\"a\n'\"\"\"\"\"", "'''a''\"''''"}) {
+    const std::string said = complaint("x = { y = " + std::string(text) + ", " + key + " = 1 }\n");
+    EXPECT_NE(said.find(": error: a key has more than 256 parts"), std::string::npos) << text << ": " << said;
+  }
   std::string times = "0.0";
   for (int i = 1; i <= 1000; ++i) times += ", " + std::to_string(i) + ".0";
   EXPECT_EQ(complaint("model = \"robertson\"\nt_span = [0.0, 1e3]\n[output]\ntimes = [" + times + "]\n"), "accepted");

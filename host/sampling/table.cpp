@@ -15,6 +15,7 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/engine/memory.hpp"
 #include "host/text/printable.hpp"
 
 namespace manyfold {
@@ -131,6 +132,11 @@ Table read_csv(const std::filesystem::path& path) {
   if (!file || std::filesystem::is_directory(path)) {
     problems.fail(1, 1, fmt::format("the table cannot be read: {}", std::strerror(file ? EISDIR : errno)));
   }
+  // Files that the system makes up, as those in /proc, say that they are empty. Some have no end.
+  std::error_code none;  // of pipes
+  if (std::filesystem::file_size(path, none) == 0) {
+    problems.fail(1, 1, "the table is empty, but needs a header row of names");
+  }
   std::string line;
   int number = 0;
   while (std::getline(file, line)) {
@@ -186,81 +192,126 @@ std::optional<double> default_fill(nc_type type) {
   }
 }
 
+/// A netCDF file, whose variables on the dimension `instance` alone are columns.
+class NetcdfTable {
+ public:
+  NetcdfTable(const std::filesystem::path& path, Table& table, Problems& problems)
+      : table_(table), problems_(problems) {
+    // netCDF would open addresses too, and passes over blanks at the beginning of a path.
+    if (!std::filesystem::is_regular_file(path)) problems_.fail(1, 1, "the table cannot be read: it is not a file");
+    check(nc_open(std::filesystem::absolute(path).c_str(), NC_NOWRITE, &file_));
+  }
+  ~NetcdfTable() { nc_close(file_); }
+  NetcdfTable(const NetcdfTable&) = delete;
+  NetcdfTable& operator=(const NetcdfTable&) = delete;
+
+  void read() {
+    find_columns();
+    problems_.raise();
+    if (columns_.empty()) problems_.fail(1, 1, "the table has no numeric variable on the dimension \"instance\" alone");
+    if (rows_ == 0) problems_.fail(1, 1, "the table has no instances");
+    check_memory();
+    table_.values.resize(rows_ * columns_.size());
+    std::vector<double> numbers(rows_);
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      read_column(columns_[column], table_.names[column], numbers);
+      for (std::size_t row = 0; row < rows_; ++row) table_.values[row * columns_.size() + column] = numbers[row];
+    }
+    problems_.raise();
+  }
+
+ private:
+  struct Column {
+    int variable;
+    nc_type type;
+  };
+
+  void check(int error) {
+    if (error != NC_NOERR) problems_.fail(1, 1, fmt::format("the table cannot be read: {}", nc_strerror(error)));
+  }
+
+  void find_columns() {
+    int dimension = -1;
+    if (nc_inq_dimid(file_, "instance", &dimension) != NC_NOERR) {
+      problems_.fail(1, 1, "the table has no dimension \"instance\"");
+    }
+    check(nc_inq_dimlen(file_, dimension, &rows_));
+    int count = 0;
+    check(nc_inq_nvars(file_, &count));
+    for (int variable = 0; variable < count; ++variable) {
+      char name[NC_MAX_NAME + 1] = {};
+      nc_type type = NC_NAT;
+      int dimensions = 0;
+      int over[NC_MAX_VAR_DIMS] = {};
+      check(nc_inq_var(file_, variable, name, &type, &dimensions, over, nullptr));
+      if (dimensions != 1 || over[0] != dimension) continue;
+      if (type == NC_CHAR || type == NC_STRING || type > NC_MAX_ATOMIC_TYPE) {
+        problems_.add(1, 1, fmt::format("variable \"{}\" of the table is text, but must be numeric", name));
+        continue;
+      }
+      table_.names.emplace_back(name);
+      columns_.push_back({variable, type});
+    }
+  }
+
+  /// Numbers that were never written take no place in a file: a small one may have any number of rows.
+  void check_memory() {
+    const double need = 8.0 * static_cast<double>(rows_) * static_cast<double>(columns_.size() + 1);
+    const auto there = static_cast<double>(available_memory());
+    if (need <= there) return;
+    problems_.fail(1, 1,
+                   fmt::format("the table has {} instances and {} columns, which take {:.1f} GB of memory, but there "
+                               "are {:.1f}",
+                               rows_, columns_.size(), need / 1e9, there / 1e9));
+  }
+
+  /// The attribute `key` of a variable, if there is one.
+  std::optional<double> attribute(const Column& column, const std::string& name, const char* key) {
+    std::size_t length = 0;
+    if (nc_inq_attlen(file_, column.variable, key, &length) != NC_NOERR) return std::nullopt;
+    double value = 0.0;
+    if (length == 1 && nc_get_att_double(file_, column.variable, key, &value) == NC_NOERR) return value;
+    problems_.add(1, 1, fmt::format("attribute {} of variable \"{}\" must be one number", key, name));
+    return std::nullopt;
+  }
+
+  void read_column(const Column& column, const std::string& name, std::vector<double>& numbers) {
+    check(nc_get_var_double(file_, column.variable, numbers.data()));
+    const auto own_fill = attribute(column, name, "_FillValue");
+    const auto fill = own_fill ? own_fill : default_fill(column.type);
+    const auto missing = attribute(column, name, "missing_value");
+    const double scale = attribute(column, name, "scale_factor").value_or(1.0);
+    const double offset = attribute(column, name, "add_offset").value_or(0.0);
+    for (std::size_t row = 0; row < rows_; ++row) {
+      double& value = numbers[row];
+      if (value == fill || value == missing) {
+        problems_.add(
+            1, 1,
+            fmt::format("variable \"{}\" of the table has no value for instance {}: there is {}, which stands "
+                        "for missing",
+                        name, row, value));
+      }
+      value = value * scale + offset;
+    }
+    const auto bad = std::find_if(numbers.begin(), numbers.end(), [](double x) { return !std::isfinite(x); });
+    if (bad == numbers.end()) return;
+    problems_.add(1, 1,
+                  fmt::format("variable \"{}\" of the table is {} for instance {}, but must be finite", name, *bad,
+                              bad - numbers.begin()));
+  }
+
+  Table& table_;
+  Problems& problems_;
+  int file_ = -1;
+  std::size_t rows_ = 0;
+  std::vector<Column> columns_;  // in the order of the table's names
+};
+
 Table read_netcdf(const std::filesystem::path& path) {
   Table table;
   table.file = printable(path.string());
   Problems problems(table.file);
-  int id = -1;
-  const auto check = [&problems](int error) {
-    if (error != NC_NOERR) problems.fail(1, 1, fmt::format("the table cannot be read: {}", nc_strerror(error)));
-  };
-  // netCDF would open addresses too, and passes over blanks at the beginning of a path.
-  if (!std::filesystem::is_regular_file(path)) problems.fail(1, 1, "the table cannot be read: it is not a file");
-  check(nc_open(std::filesystem::absolute(path).c_str(), NC_NOWRITE, &id));
-  struct Closer {
-    int id;
-    ~Closer() { nc_close(id); }
-  } const closer{id};
-  int dimension = -1;
-  if (nc_inq_dimid(id, "instance", &dimension) != NC_NOERR)
-    problems.fail(1, 1, "the table has no dimension \"instance\"");
-  std::size_t rows = 0;
-  check(nc_inq_dimlen(id, dimension, &rows));
-  int count = 0;
-  check(nc_inq_nvars(id, &count));
-  std::vector<std::vector<double>> columns;
-  for (int variable = 0; variable < count; ++variable) {
-    char name[NC_MAX_NAME + 1] = {};
-    nc_type type = NC_NAT;
-    int dimensions = 0;
-    int over[NC_MAX_VAR_DIMS] = {};
-    check(nc_inq_var(id, variable, name, &type, &dimensions, over, nullptr));
-    if (dimensions != 1 || over[0] != dimension) continue;
-    if (type == NC_CHAR || type == NC_STRING || type > NC_MAX_ATOMIC_TYPE) {
-      problems.add(1, 1, fmt::format("variable \"{}\" of the table is text, but must be numeric", name));
-      continue;
-    }
-    table.names.emplace_back(name);
-    columns.emplace_back(rows);
-    check(nc_get_var_double(id, variable, columns.back().data()));
-    const auto attribute = [&](const char* key) -> std::optional<double> {
-      std::size_t length = 0;
-      if (nc_inq_attlen(id, variable, key, &length) != NC_NOERR) return std::nullopt;
-      double value = 0.0;
-      if (length == 1 && nc_get_att_double(id, variable, key, &value) == NC_NOERR) return value;
-      problems.add(1, 1, fmt::format("attribute {} of variable \"{}\" must be one number", key, name));
-      return std::nullopt;
-    };
-    const auto own_fill = attribute("_FillValue");
-    const auto fill = own_fill ? own_fill : default_fill(type);
-    const auto missing = attribute("missing_value");
-    const double scale = attribute("scale_factor").value_or(1.0);
-    const double offset = attribute("add_offset").value_or(0.0);
-    for (std::size_t row = 0; row < rows; ++row) {
-      double& value = columns.back()[row];
-      if (value == fill || value == missing) {
-        problems.add(1, 1,
-                     fmt::format("variable \"{}\" of the table has no value for instance {}: there is {}, which stands "
-                                 "for missing",
-                                 name, row, value));
-      }
-      value = value * scale + offset;
-    }
-    const auto bad =
-        std::find_if(columns.back().begin(), columns.back().end(), [](double x) { return !std::isfinite(x); });
-    if (bad != columns.back().end()) {
-      problems.add(1, 1,
-                   fmt::format("variable \"{}\" of the table is {} for instance {}, but must be finite", name, *bad,
-                               bad - columns.back().begin()));
-    }
-  }
-  problems.raise();
-  if (columns.empty()) problems.fail(1, 1, "the table has no numeric variable on the dimension \"instance\" alone");
-  if (rows == 0) problems.fail(1, 1, "the table has no instances");
-  table.values.reserve(rows * columns.size());
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (const auto& column : columns) table.values.push_back(column[row]);
-  }
+  NetcdfTable(path, table, problems).read();
   return table;
 }
 

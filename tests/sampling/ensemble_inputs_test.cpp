@@ -295,6 +295,37 @@ TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
   EXPECT_EQ(message({2, -999}, false), "accepted");
 }
 
+TEST_F(TableFile, MoreRowsThanMemoryHoldsAreRefusedWithTheFigure) {
+  const auto path = folder_ / "large.nc";
+  int file = 0;
+  int dimension = 0;
+  int area = 0;
+  ASSERT_EQ(nc_create(path.c_str(), NC_NETCDF4, &file), NC_NOERR);
+  nc_def_dim(file, "instance", 1'000'000'000'000, &dimension);
+  nc_def_var(file, "area", NC_DOUBLE, 1, &dimension, &area);
+  ASSERT_EQ(nc_close(file), NC_NOERR);
+  ASSERT_LT(std::filesystem::file_size(path), 100'000U);
+  try {
+    read_table(path);
+    FAIL();
+  } catch (const UsageError& error) {
+    // 8 bytes for each number of the table, and for those of one variable.
+    const std::string start =
+        path.string() + ":1:1: error: the table has 1000000000000 instances and 1 columns, which take 16000.0 GB";
+    EXPECT_EQ(std::string(error.what()).substr(0, start.size()), start);
+  }
+}
+
+TEST_F(TableFile, WhatTheSystemMakesUpIsNotRead) {
+  // /proc/kmsg is such a file too, and waits for ever.
+  try {
+    read_table("/proc/version");
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "/proc/version:1:1: error: the table is empty, but needs a header row of names");
+  }
+}
+
 TEST_F(TableFile, AddressesAreNotOpened) {
   EXPECT_THROW(read_table("http://127.0.0.1:9/x.nc"), UsageError);
 }

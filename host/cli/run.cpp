@@ -44,6 +44,29 @@ void handle_signals() {
   std::signal(SIGXCPU, request_stop);
 }
 
+/// What an instance failed at, in words.
+std::string failure_text(const FirstFailure& failure, const ModelDescription& model) {
+  const InstanceOutcome& outcome = failure.outcome;
+  std::string text =
+      fmt::format("instance {}, {} at t = {:.6g}", failure.instance, status_name(outcome.status), outcome.t_reached);
+  if (outcome.worst_equation >= 0) {
+    text += fmt::format(", residual {:.3g} in equation {}", outcome.residual_norm,
+                        printable(model.equation_label(outcome.worst_equation)));
+  }
+  return text;
+}
+
+nlohmann::ordered_json failure_json(const FirstFailure& failure, const ModelDescription& model) {
+  const InstanceOutcome& outcome = failure.outcome;
+  nlohmann::ordered_json result = {
+      {"instance", failure.instance}, {"status", status_name(outcome.status)}, {"t", outcome.t_reached}};
+  if (outcome.worst_equation >= 0) {
+    result["residual_norm"] = outcome.residual_norm;
+    result["worst_equation"] = model.equation_label(outcome.worst_equation);
+  }
+  return result;
+}
+
 void print_summary(const RunSummary& summary, const PreparedJob& job, const std::string& output) {
   const std::vector<EventDescription>& events = job.model().events;
   const Placement& placement = job.placement();
@@ -55,6 +78,9 @@ void print_summary(const RunSummary& summary, const PreparedJob& job, const std:
     const auto status = static_cast<Status>(i);
     std::cout << fmt::format("  {:>10}  {}{}\n", summary.by_status[i], status_name(status),
                              succeeded(status) ? "" : fmt::format(": {}", status_messages[i]));
+  }
+  if (summary.first_failure.instance >= 0) {
+    std::cout << fmt::format("first failure: {}\n", failure_text(summary.first_failure, job.model()));
   }
   std::cout << fmt::format(
       "steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",
@@ -96,27 +122,30 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const PreparedJob
     events.back()["earliest"] = event.earliest;
     events.back()["latest"] = event.latest;
   }
-  return {{"model", model.name},
-          {"instances", summary.instances},
-          {"by_status", by_status},
-          {"wall_seconds", summary.wall_seconds},
-          {"instances_per_second", static_cast<double>(summary.instances) / summary.wall_seconds},
-          {"lane_utilisation", summary.lane_utilisation},
-          {"newton_utilisation", summary.newton_utilisation},
-          {"threads", summary.threads},
-          {"backend", placement.backend},
-          {"backend_reason", placement.backend_reason},
-          {"tier", tier_name(placement.tier)},
-          {"tier_reason", placement.tier_reason},
-          {"linear_solver", placement.linear_solver_name()},
-          {"device_shape", placement.device_shape},
-          {"bytes_copied_back", job.job().device != nullptr ? job.job().device->bytes_copied_back() : 0},
-          {"method", job.method()},
-          {"output", output},
-          {"steps_total", summary.totals.steps},
-          {"stats", counters_json(summary.totals)},
-          {"events", events},
-          {"interrupted", summary.interrupted}};
+  nlohmann::ordered_json result = {
+      {"model", model.name},
+      {"instances", summary.instances},
+      {"by_status", by_status},
+      {"wall_seconds", summary.wall_seconds},
+      {"instances_per_second", static_cast<double>(summary.instances) / summary.wall_seconds},
+      {"lane_utilisation", summary.lane_utilisation},
+      {"newton_utilisation", summary.newton_utilisation},
+      {"threads", summary.threads},
+      {"backend", placement.backend},
+      {"backend_reason", placement.backend_reason},
+      {"tier", tier_name(placement.tier)},
+      {"tier_reason", placement.tier_reason},
+      {"linear_solver", placement.linear_solver_name()},
+      {"device_shape", placement.device_shape},
+      {"bytes_copied_back", job.job().device != nullptr ? job.job().device->bytes_copied_back() : 0},
+      {"method", job.method()},
+      {"output", output},
+      {"steps_total", summary.totals.steps},
+      {"stats", counters_json(summary.totals)},
+      {"events", events},
+      {"interrupted", summary.interrupted}};
+  if (summary.first_failure.instance >= 0) result["first_failure"] = failure_json(summary.first_failure, model);
+  return result;
 }
 
 /// `bytes`: at most, of what is written at `path`.
@@ -206,6 +235,7 @@ ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolv
   settings.sampled_parameters = resolved.inputs.sampled_parameters();
   settings.sampled_initial = resolved.inputs.sampled_initial();
   settings.sampled_times = resolved.inputs.sampled_times();
+  settings.instance_rows = sweep.instance_rows;
   settings.trajectories = resolved.trajectories;
   settings.compression = sweep.compression;
   settings.hold = sweep.hold;
@@ -267,6 +297,7 @@ nlohmann::ordered_json reductions_json(const std::vector<ReductionSummary>& redu
       all.back()["interval"] = {reduction.interval.low, reduction.interval.high};
     } else {
       all.back()["mean"] = reduction.mean;
+      if (reduction.instances > 1) all.back()["std"] = reduction.std;
       all.back()["min"] = reduction.min;
       all.back()["max"] = reduction.max;
     }

@@ -21,9 +21,12 @@ void add(Counters& totals, const Counters& counters) {
 }  // namespace
 
 void RunSummary::add(const Chunk& chunk) {
-  for (const InstanceOutcome& outcome : chunk.outcomes) {
+  for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
+    const InstanceOutcome& outcome = chunk.outcomes[i];
     ++by_status[static_cast<std::size_t>(outcome.status)];
     manyfold::add(totals, outcome.counters);
+    if (succeeded(outcome.status) || outcome.status == Status::cancelled) continue;
+    first_failure.add(chunk.first + static_cast<std::int64_t>(i), outcome);
   }
   events.resize(static_cast<std::size_t>(chunk.shape.events));
   for (std::size_t i = 0; i < chunk.first_event_times.size(); ++i) {
@@ -39,6 +42,7 @@ void RunSummary::add(const Chunk& chunk) {
 void RunSummary::add(const RunSummary& other) {
   for (std::size_t i = 0; i < by_status.size(); ++i) by_status[i] += other.by_status[i];
   manyfold::add(totals, other.totals);
+  first_failure.add(other.first_failure.instance, other.first_failure.outcome);
   for (std::size_t i = 0; i < other.events.size(); ++i) {
     events[i].instances += other.events[i].instances;
     events[i].earliest = std::min(events[i].earliest, other.events[i].earliest);

@@ -16,10 +16,21 @@ struct EventSummary {
   double latest = -std::numeric_limits<double>::infinity();
 };
 
+/// The instance with the smallest number that failed. Those that were cancelled do not count.
+struct FirstFailure {
+  std::int64_t instance = -1;  ///< -1: none failed
+  InstanceOutcome outcome;
+
+  void add(std::int64_t other, const InstanceOutcome& its_outcome) {
+    if (other >= 0 && (instance < 0 || other < instance)) *this = {other, its_outcome};
+  }
+};
+
 struct RunSummary {
   std::int64_t instances = 0;
   std::array<std::int64_t, status_count> by_status{};
   Counters totals;
+  FirstFailure first_failure;
   std::vector<EventSummary> events;  ///< [events of the model]
   double wall_seconds = 0.0;
   double lane_utilisation = 0.0;    ///< step attempts of live lanes / of all lanes

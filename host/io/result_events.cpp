@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "host/io/quantiles.hpp"
 #include "host/io/wilson.hpp"
 
 namespace manyfold {
@@ -30,10 +29,22 @@ std::vector<double> bin_edges(std::vector<double>& values) {
   return edges;
 }
 
+std::vector<std::string> names_of(const std::vector<EventDescription>& events) {
+  std::vector<std::string> names;
+  for (const EventDescription& event : events) names.push_back(event.name);
+  return names;
+}
+
 }  // namespace
 
 ResultEvents::ResultEvents(const ResultTarget& target) : target_(target) {
-  define_log();
+  if (target.settings().instance_rows) {
+    define_log();
+    define_rows();
+  } else {
+    first_times_ = std::make_unique<ColumnSpill>(target.path(), target.settings().model.events.size(),
+                                                 target.settings().instances);
+  }
   define_kinds();
 }
 
@@ -50,14 +61,11 @@ void ResultEvents::define_log() {
     if (level > 0) target_.check(nc_def_var_deflate(target_.file(), id, 1, 1, level), "defined");
     return id;
   };
-  std::vector<std::string> names;
-  for (const EventDescription& event : model.events) names.push_back(event.name);
-  const auto name_kinds = [&](int id) { target_.put_flags(id, names); };
   event_instance_ = define_entry("event_instance", NC_INT64, "1", "instance of the event");
   target_.put_text(event_instance_, "instance_dimension", "instance");
   event_time_ = define_entry("event_time", NC_DOUBLE, model.time_unit, "time of the event");
   event_name_ = define_entry("event_name", NC_SHORT, "", "which event it was");
-  name_kinds(event_name_);
+  target_.put_flags(event_name_, names_of(model.events));
   event_direction_ = define_entry("event_direction", NC_BYTE, "1",
                                   "direction of the crossing in the direction of integration; 0: scheduled");
   const auto define_pair = [&](const VariableDescription& variable) {
@@ -79,20 +87,21 @@ void ResultEvents::define_log() {
   }
 }
 
-// What is known of every instance and of the ensemble.
-void ResultEvents::define_kinds() {
-  const ModelDescription& model = target_.settings().model;
-  std::vector<std::string> names;
-  for (const EventDescription& event : model.events) names.push_back(event.name);
-  const auto name_kinds = [&](int id) { target_.put_flags(id, names); };
-  event_kind_dimension_ = target_.define_dimension("event_kind", model.events.size());
+// What is known of every instance.
+void ResultEvents::define_rows() {
   events_not_logged_ = target_.define_variable("events_not_logged", NC_INT64, {target_.instance_dimension()}, "1",
                                                "events of the instance that did not fit its log");
   last_event_ = target_.define_variable("event_last", NC_SHORT, {target_.instance_dimension()}, "",
                                         "the event that occurred last, which of an event storm is the one; -1: none");
-  name_kinds(last_event_);
+  target_.put_flags(last_event_, names_of(target_.settings().model.events));
+}
+
+// What is known of the ensemble.
+void ResultEvents::define_kinds() {
+  const ModelDescription& model = target_.settings().model;
+  event_kind_dimension_ = target_.define_dimension("event_kind", model.events.size());
   event_kind_ = target_.define_variable("event_kind", NC_SHORT, {event_kind_dimension_}, "", "events of the model");
-  name_kinds(event_kind_);
+  target_.put_flags(event_kind_, names_of(model.events));
   const auto define_probability = [&](const std::string& name, const std::string& long_name) {
     return target_.define_variable(name, NC_DOUBLE, {event_kind_dimension_, target_.time_dimension()}, "1", long_name);
   };
@@ -114,11 +123,12 @@ void ResultEvents::define_kinds() {
 }
 
 void ResultEvents::write(const Chunk& chunk, const ResultDigest& digest) {
-  write_instances(chunk);
   for (std::size_t k = 0; k < occurred_.size(); ++k) {
     occurred_[k] += digest.occurred[k];
     known_[k] += digest.known[k];
   }
+  if (first_times_) return;
+  write_instances(chunk);
   write_log(chunk);
 }
 
@@ -172,6 +182,7 @@ void ResultEvents::write_log(const Chunk& chunk) {
 
 // An instance that failed before an output time says nothing of the events up to it, unless they occurred.
 void ResultEvents::prepare(const Chunk& chunk, ResultDigest& digest) const {
+  if (first_times_) first_times_->put(chunk.first, chunk.first_event_times);
   const std::size_t kinds = target_.settings().model.events.size();
   digest.occurred.assign(kinds * target_.times(), 0);
   digest.known.assign(kinds * target_.times(), 0);
@@ -193,6 +204,7 @@ void ResultEvents::prepare(const Chunk& chunk, ResultDigest& digest) const {
 
 /// Times of the first event of a kind, of the instances in which it occurred.
 std::vector<double> ResultEvents::first_times(std::size_t kind) const {
+  if (first_times_) return first_times_->finite_values(kind);
   int id = -1;
   const std::string name = "event_first_time_" + one_word(target_.settings().model.events[kind].name);
   target_.check(nc_inq_varid(target_.file(), name.c_str(), &id), "read");

@@ -1,8 +1,10 @@
 #pragma once
 // Events in a result file: their log, first times, probabilities and histograms.
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "host/io/quantiles.hpp"
 #include "host/io/result_digest.hpp"
 #include "host/io/result_target.hpp"
 
@@ -17,11 +19,13 @@ class ResultEvents {
   void write(const Chunk& chunk, const ResultDigest& digest);
   /// After the last chunk.
   void write_statistics();
+  void forget() { first_times_.reset(); }
   /// The kinds of events.
   void write_what_is_known() const;
 
  private:
   void define_log();
+  void define_rows();
   void define_kinds();
   void write_log(const Chunk& chunk);
   void write_instances(const Chunk& chunk);
@@ -49,10 +53,11 @@ class ResultEvents {
   int event_quantile_ = -1;
   int events_not_logged_ = -1;
   int last_event_ = -1;
-  std::vector<int> event_values_;       // before and after, of each saved variable and discrete number
-  std::size_t events_ = 0;              // entries written
-  std::vector<std::int64_t> occurred_;  // [events of the model][times]: instances in which it has occurred
-  std::vector<std::int64_t> known_;     // instances that say whether it has
+  std::vector<int> event_values_;             // before and after, of each saved variable and discrete number
+  std::unique_ptr<ColumnSpill> first_times_;  // of each event; where there are rows, they have them
+  std::size_t events_ = 0;                    // entries written
+  std::vector<std::int64_t> occurred_;        // [events of the model][times]: instances in which it has occurred
+  std::vector<std::int64_t> known_;           // instances that say whether it has
 };
 
 }  // namespace manyfold

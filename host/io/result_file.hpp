@@ -34,6 +34,7 @@ struct ReductionSummary {
   bool criterion = false;
   std::int64_t instances = 0;
   double mean = 0.0;  ///< of a criterion: the yield
+  double std = 0.0;
   double min = 0.0;
   double max = 0.0;
   Interval interval;  ///< of the yield
@@ -48,9 +49,10 @@ struct ResultFileSettings {
   std::vector<int> sampled_parameters;        ///< indices
   std::vector<int> sampled_initial;           ///< indices
   std::array<bool, 2> sampled_times = {false, false};
-  bool trajectories = true;  ///< false: statistics only
-  int compression = 0;       ///< level of deflate, 1 to 9; 0: none
-  bool hold = false;         ///< after a terminal event values stay as they are; needs `Chunk::end_states`
+  bool instance_rows = true;  ///< false: what is known of all instances together, and no trajectories
+  bool trajectories = true;   ///< false: statistics only
+  int compression = 0;        ///< level of deflate, 1 to 9; 0: none
+  bool hold = false;          ///< after a terminal event values stay as they are; needs `Chunk::end_states`
   std::vector<StatisticRequest> statistics;
   QuantileAccuracy quantiles = QuantileAccuracy::automatic;
   std::vector<Reduction> reductions;
@@ -66,7 +68,8 @@ struct ResultFileSettings {
   std::optional<VerificationPlan> verification;
 };
 
-/// Bytes on disk, without events: what they would be if nothing could be compressed.
+/// Bytes on disk that grow with the instances, without the log of events: what they would be if nothing could be
+/// compressed.
 std::uintmax_t largest_size(const ResultFileSettings& settings);
 
 /// Writes chunks to disk with memory that does not grow with the number of instances (quantiles: one column at a time).

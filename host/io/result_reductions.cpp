@@ -9,17 +9,34 @@ namespace manyfold {
 
 ResultReductions::ResultReductions(const ResultTarget& target)
     : target_(target), statistics_(target.settings().reductions.size()) {
-  const ModelDescription& model = target.settings().model;
   for (const Reduction& reduction : target.settings().reductions) {
-    const Reduction::Term& term = reduction.terms().front();
-    const bool time = term.kind == Reduction::Kind::time_of_minimum || term.kind == Reduction::Kind::time_of_maximum;
-    const int variable = target.settings().saved[static_cast<std::size_t>(term.place)];
-    const std::string unit = reduction.criterion() ? "1"
-                             : time                ? model.time_unit
-                                                   : model.output_quantity(variable).unit;
-    ids_.push_back(target.define_variable(fmt::format("reduce_{}", ids_.size() + 1), NC_DOUBLE,
-                                          {target.instance_dimension()}, unit, reduction.text()));
+    ids_.push_back(define(reduction, fmt::format("reduce_{}", ids_.size() + 1)));
   }
+}
+
+ResultReductions::Variables ResultReductions::define(const Reduction& reduction, const std::string& name) const {
+  const ModelDescription& model = target_.settings().model;
+  const Reduction::Term& term = reduction.terms().front();
+  const bool time = term.kind == Reduction::Kind::time_of_minimum || term.kind == Reduction::Kind::time_of_maximum;
+  const int variable = target_.settings().saved[static_cast<std::size_t>(term.place)];
+  const std::string unit = reduction.criterion() ? "1" : time ? model.time_unit : model.output_quantity(variable).unit;
+  Variables ids;
+  if (target_.settings().instance_rows) {
+    ids.rows = target_.define_variable(name, NC_DOUBLE, {target_.instance_dimension()}, unit, reduction.text());
+    return ids;
+  }
+  const auto define_statistic = [&](const char* suffix, const char* what) {
+    return target_.define_variable(name + suffix, NC_DOUBLE, {}, unit,
+                                   fmt::format("{} of {} over the instances", what, reduction.text()));
+  };
+  ids.mean = define_statistic("_mean", "mean");
+  ids.count = target_.define_variable(name + "_count", NC_INT64, {}, "1",
+                                      fmt::format("instances for which {} is known", reduction.text()));
+  if (reduction.criterion()) return ids;
+  ids.std = define_statistic("_std", "standard deviation (n - 1)");
+  ids.min = define_statistic("_min", "minimum");
+  ids.max = define_statistic("_max", "maximum");
+  return ids;
 }
 
 void ResultReductions::prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const {
@@ -39,7 +56,8 @@ void ResultReductions::prepare(const Chunk& chunk, const std::vector<double>& va
 
 void ResultReductions::write(const Chunk& chunk, const ResultDigest& digest) {
   for (std::size_t r = 0; r < ids_.size(); ++r) {
-    target_.write_column(chunk, ids_[r], [&](std::size_t i) { return digest.reductions[i * ids_.size() + r]; });
+    if (ids_[r].rows < 0) continue;
+    target_.write_column(chunk, ids_[r].rows, [&](std::size_t i) { return digest.reductions[i * ids_.size() + r]; });
   }
   statistics_.add(chunk.first, digest.reductions);
 }
@@ -49,8 +67,14 @@ std::vector<ReductionSummary> ResultReductions::summaries() const {
   std::vector<ReductionSummary> result;
   for (std::size_t r = 0; r < ids_.size(); ++r) {
     const Reduction& reduction = target_.settings().reductions[r];
-    ReductionSummary summary{
-        reduction.text(), reduction.criterion(), moments.count(r), moments.mean(r), moments.min(r), moments.max(r), {}};
+    ReductionSummary summary{reduction.text(),
+                             reduction.criterion(),
+                             moments.count(r),
+                             moments.mean(r),
+                             moments.standard_deviation(r),
+                             moments.min(r),
+                             moments.max(r),
+                             {}};
     if (summary.criterion && summary.instances > 0) {
       // Without what blocks of instances have rounded.
       const auto count = static_cast<double>(summary.instances);
@@ -66,16 +90,26 @@ std::vector<ReductionSummary> ResultReductions::summaries() const {
 void ResultReductions::write_statistics() const {
   const std::vector<ReductionSummary> all = summaries();
   for (std::size_t r = 0; r < ids_.size(); ++r) {
-    if (!all[r].criterion) continue;
-    const auto put = [&](const char* name, const std::vector<double>& values) {
-      target_.check(nc_put_att_double(target_.file(), ids_[r], name, NC_DOUBLE, values.size(), values.data()),
-                    "written");
+    const auto put = [&](int id, double value) {
+      if (id >= 0) target_.check(nc_put_var_double(target_.file(), id, &value), "written");
     };
-    put("yield", {all[r].mean});
-    put("yield_interval", {all[r].interval.low, all[r].interval.high});
-    const long long instances = all[r].instances;
-    target_.check(nc_put_att_longlong(target_.file(), ids_[r], "yield_instances", NC_INT64, 1, &instances), "written");
+    put(ids_[r].mean, all[r].mean);
+    put(ids_[r].std, all[r].std);
+    put(ids_[r].min, all[r].min);
+    put(ids_[r].max, all[r].max);
+    put(ids_[r].count, static_cast<double>(all[r].instances));
+    if (all[r].criterion) write_yield(ids_[r].rows >= 0 ? ids_[r].rows : ids_[r].mean, all[r]);
   }
+}
+
+void ResultReductions::write_yield(int id, const ReductionSummary& summary) const {
+  const auto put = [&](const char* name, const std::vector<double>& values) {
+    target_.check(nc_put_att_double(target_.file(), id, name, NC_DOUBLE, values.size(), values.data()), "written");
+  };
+  put("yield", {summary.mean});
+  put("yield_interval", {summary.interval.low, summary.interval.high});
+  const long long instances = summary.instances;
+  target_.check(nc_put_att_longlong(target_.file(), id, "yield_instances", NC_INT64, 1, &instances), "written");
 }
 
 }  // namespace manyfold

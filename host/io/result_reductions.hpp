@@ -1,6 +1,6 @@
 #pragma once
 // The numbers of each instance that `[output] reduce` asks for, in a result file.
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "host/io/result_digest.hpp"
@@ -16,14 +16,27 @@ class ResultReductions {
   /// By several threads at a time. `values`: as in the chunk, or with those that are held.
   void prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const;
   void write(const Chunk& chunk, const ResultDigest& digest);
-  /// The yields of criteria, after the last chunk.
+  /// After the last chunk: the yields of criteria and, where there are no rows, statistics.
   void write_statistics() const;
   /// Of all instances so far.
   std::vector<ReductionSummary> summaries() const;
 
  private:
+  /// The variables of one reduction: those of the statistics stand in place of rows.
+  struct Variables {
+    int rows = -1;
+    int mean = -1;
+    int std = -1;
+    int min = -1;
+    int max = -1;
+    int count = -1;
+  };
+
+  Variables define(const Reduction& reduction, const std::string& name) const;
+  void write_yield(int id, const ReductionSummary& summary) const;
+
   const ResultTarget& target_;
-  std::vector<int> ids_;
+  std::vector<Variables> ids_;
   Statistics statistics_;
 };
 

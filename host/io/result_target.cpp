@@ -59,7 +59,9 @@ ResultTarget::ResultTarget(ResultFileSettings settings, OutputFile output)
   check(nc_create(partial.c_str(), NC_NETCDF4 | NC_CLOBBER, &file_), "created");
   open_ = true;
   try {
-    instance_dimension_ = define_dimension("instance", static_cast<std::size_t>(settings_.instances));
+    if (settings_.instance_rows) {
+      instance_dimension_ = define_dimension("instance", static_cast<std::size_t>(settings_.instances));
+    }
     time_dimension_ = define_dimension("time", times());
     if (!probabilities_.empty()) quantile_dimension_ = define_dimension("quantile", probabilities_.size());
   } catch (...) {
@@ -128,7 +130,7 @@ int ResultTarget::define_variable(const std::string& name, nc_type type, const s
   // CF-1.8, section 2.5.1: coordinate variables have no missing values.
   const bool coordinate = dimensions.size() == 1 && (name == "time" || name == "quantile");
   if (type == NC_DOUBLE && !coordinate) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
-  if (dimensions.front() == instance_dimension_) compress(id, type, dimensions.size() == 2);
+  if (!dimensions.empty() && dimensions.front() == instance_dimension_) compress(id, type, dimensions.size() == 2);
   return id;
 }
 

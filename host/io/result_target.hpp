@@ -16,7 +16,7 @@ std::string one_word(const std::string& name);
 /// Functions throw std::runtime_error with file and reason, and UsageError for names that netCDF does not take.
 class ResultTarget {
  public:
-  /// Creates the file, with the dimensions instance, time and, for quantiles, quantile.
+  /// Creates the file, with the dimensions time and, if there are rows, instance and, for quantiles, quantile.
   ResultTarget(ResultFileSettings settings, OutputFile output);
   ResultTarget(const ResultTarget&) = delete;
   ResultTarget& operator=(const ResultTarget&) = delete;

@@ -74,6 +74,7 @@ struct Sweep {
   OutputTimes times = OutputTimes::equal_steps(101);
   SourcePosition times_position;
   std::vector<PlacedName> variables;  ///< to save; empty: all
+  bool instance_rows = true;          ///< false: what is known of all instances together, and no trajectories
   bool trajectories = true;
   std::vector<StatisticRequest> statistics;
   QuantileAccuracy quantiles = QuantileAccuracy::automatic;

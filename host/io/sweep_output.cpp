@@ -18,8 +18,8 @@ class OutputReader : SweepValues {
 
   void read(const toml::table& table) {
     check_keys(table, "[output]",
-               {"file", "times", "variables", "trajectories", "statistics", "quantiles", "reduce", "after_end",
-                "compression"});
+               {"file", "times", "variables", "instances", "trajectories", "statistics", "quantiles", "reduce",
+                "after_end", "compression"});
     if (const toml::node* node = table.get("file")) {
       if (const auto file = text(*node, "output.file")) sweep_.output_file = *file;
     }
@@ -32,9 +32,7 @@ class OutputReader : SweepValues {
       }
     }
     if (const toml::node* node = table.get("variables")) sweep_.variables = texts(*node, "variables", false);
-    if (const toml::node* node = table.get("trajectories")) {
-      sweep_.trajectories = boolean(*node, "trajectories").value_or(true);
-    }
+    read_rows(table);
     if (const toml::node* node = table.get("statistics")) read_statistics(*node);
     std::string quantiles = "automatic";
     read_name(table, "quantiles", "value of quantiles", {"automatic", "exact", "approximate"}, quantiles);
@@ -86,6 +84,23 @@ class OutputReader : SweepValues {
     if (problem.empty()) return true;
     problems().add(position_of(node), fmt::format("times has {} output times, which {}", times, problem));
     return false;
+  }
+
+  /// What the file has of each instance.
+  void read_rows(const toml::table& table) {
+    if (const toml::node* node = table.get("instances")) {
+      if (const auto rows = node->value_exact<bool>()) {
+        sweep_.instance_rows = *rows;
+      } else {
+        wrong(*node, "instances in [output]", "true or false; how many there are stands in [ensemble]");
+      }
+    }
+    sweep_.trajectories = sweep_.instance_rows;
+    const toml::node* node = table.get("trajectories");
+    if (node == nullptr) return;
+    sweep_.trajectories = boolean(*node, "trajectories").value_or(true);
+    if (!sweep_.trajectories || sweep_.instance_rows) return;
+    problems().add(position_of(*node), "trajectories is true, but needs instances = true: they belong to instances");
   }
 
   void read_statistics(const toml::node& node) {

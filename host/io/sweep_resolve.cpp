@@ -239,6 +239,7 @@ void check_memory(const Sweep& sweep, const ModelDescription& model, std::size_t
 ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
   SweepProblems problems(sweep.path);
   SolverOptions options = resolved_options(sweep, model, problems);
+  if (!sweep.instance_rows && sweep.verify == 0.0) options.event_log = 0;
   std::vector<int> saved = saved_variables(sweep, model, problems);
   std::optional<EnsembleInputs> inputs = ensemble_inputs(sweep, model, problems);
   const std::array<double, 2> t_span = sweep.t_span.value_or(std::array{model.t_begin, model.t_end});

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -13,9 +12,8 @@
 namespace manyfold {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-const std::vector<std::string> kinds = {"min", "max", "mean", "final", "time_of_min", "time_of_max"};  // as in Kind
+const std::vector<std::string> kinds = {"min",   "max",         "mean",
+                                        "final", "time_of_min", "time_of_max"};  // as in ReductionKind
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\n");
@@ -38,12 +36,11 @@ void parse_number(std::string_view text, std::string_view whole, Reduction::Term
   if (kind == kinds.size()) {
     throw UsageError(fmt::format("\"{}\" has the unknown reduction \"{}\"{}", whole, name, did_you_mean(name, kinds)));
   }
-  term.kind = static_cast<Reduction::Kind>(kind);
+  term.kind = static_cast<ReductionKind>(kind);
   term.variable = trimmed(text.substr(opening + 1, text.size() - opening - 2));
 }
 
 Reduction::Term parse_term(std::string_view text, std::string_view whole) {
-  using Relation = Reduction::Relation;
   Reduction::Term term;
   const auto sign = text.find_last_of("<>");
   if (sign == std::string_view::npos) {
@@ -60,41 +57,6 @@ Reduction::Term parse_term(std::string_view text, std::string_view whole) {
   }
   parse_number(trimmed(text.substr(0, sign)), whole, term);
   return term;
-}
-
-bool holds(double value, Reduction::Relation relation, double bound) {
-  using Relation = Reduction::Relation;
-  return relation == Relation::less      ? value < bound
-         : relation == Relation::at_most ? value <= bound
-         : relation == Relation::greater ? value > bound
-                                         : value >= bound;
-}
-
-double number_of(const Reduction::Term& term, std::span<const double> times, const double* values, std::size_t saved) {
-  using Kind = Reduction::Kind;
-  double result = nan;
-  double time = nan;  // of the result; for the mean, of the last value
-  double area = 0.0;
-  double span = 0.0;
-  double last = nan;
-  for (std::size_t t = 0; t < times.size(); ++t) {
-    const double value = values[t * saved + static_cast<std::size_t>(term.place)];
-    if (!std::isfinite(value)) continue;
-    const bool lowest = term.kind == Kind::minimum || term.kind == Kind::time_of_minimum;
-    if (term.kind == Kind::mean) {
-      if (!std::isnan(last)) {
-        area += 0.5 * (last + value) * (times[t] - time);
-        span += times[t] - time;
-      }
-      time = times[t];
-      last = value;
-    } else if (std::isnan(result) || term.kind == Kind::final || (lowest ? value < result : value > result)) {
-      result = value;
-      time = times[t];
-    }
-  }
-  if (term.kind == Kind::mean) return span != 0.0 ? area / span : last;
-  return term.kind == Kind::time_of_minimum || term.kind == Kind::time_of_maximum ? time : result;
 }
 
 }  // namespace
@@ -118,14 +80,8 @@ Reduction Reduction::parse(std::string_view text) {
 }
 
 double Reduction::of(std::span<const double> times, const double* values, std::size_t saved) const {
-  if (!criterion()) return number_of(terms_.front(), times, values, saved);
-  bool all = true;
-  for (const Term& term : terms_) {
-    const double number = number_of(term, times, values, saved);
-    if (std::isnan(number)) return nan;
-    all = all && holds(number, term.relation, term.bound);
-  }
-  return all ? 1.0 : 0.0;
+  return reduction_of(terms_.data(), static_cast<int>(terms_.size()), times.data(), std::ssize(times), values,
+                      static_cast<std::int64_t>(saved));
 }
 
 }  // namespace manyfold

@@ -17,7 +17,7 @@ ResultReductions::ResultReductions(const ResultTarget& target)
 ResultReductions::Variables ResultReductions::define(const Reduction& reduction, const std::string& name) const {
   const ModelDescription& model = target_.settings().model;
   const Reduction::Term& term = reduction.terms().front();
-  const bool time = term.kind == Reduction::Kind::time_of_minimum || term.kind == Reduction::Kind::time_of_maximum;
+  const bool time = term.kind == ReductionKind::time_of_minimum || term.kind == ReductionKind::time_of_maximum;
   const int variable = target_.settings().saved[static_cast<std::size_t>(term.place)];
   const std::string unit = reduction.criterion() ? "1" : time ? model.time_unit : model.output_quantity(variable).unit;
   Variables ids;

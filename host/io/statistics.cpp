@@ -37,47 +37,27 @@ MANYFOLD_VECTOR_CODE Sums sums_of(const double* values, std::size_t rows, std::s
   }
   for (std::size_t row = 0; row < rows; ++row) {
     const double* x = values + row * stride;
-    for (std::size_t k = 0; k < lanes; ++k) {
-      const bool finite = x[k] - x[k] == 0.0;
-      sums.count[k] += finite ? 1.0 : 0.0;
-      sums.mean[k] += finite ? x[k] : 0.0;
-      const double low = finite ? x[k] : infinity;
-      const double high = finite ? x[k] : -infinity;
-      sums.min[k] = low < sums.min[k] ? low : sums.min[k];
-      sums.max[k] = high > sums.max[k] ? high : sums.max[k];
-    }
+    for (std::size_t k = 0; k < lanes; ++k) add_value(x[k], sums.count[k], sums.mean[k], sums.min[k], sums.max[k]);
   }
-  for (std::size_t k = 0; k < lanes; ++k) sums.mean[k] /= sums.count[k] > 0.0 ? sums.count[k] : 1.0;
+  for (std::size_t k = 0; k < lanes; ++k) sums.mean[k] = mean_of(sums.mean[k], sums.count[k]);
   for (std::size_t row = 0; row < rows; ++row) {
     const double* x = values + row * stride;
-    for (std::size_t k = 0; k < lanes; ++k) {
-      const double distance = x[k] - x[k] == 0.0 ? x[k] - sums.mean[k] : 0.0;
-      sums.squares[k] += distance * distance;
-    }
+    for (std::size_t k = 0; k < lanes; ++k) add_square(x[k], sums.mean[k], sums.squares[k]);
   }
   return sums;
 }
 
-/// The moments of `theirs` into those of `mine`, for `columns` columns.
-MANYFOLD_VECTOR_CODE void merge_moments(std::size_t columns, double* count, double* mean, double* squares,
+MANYFOLD_VECTOR_CODE void merge_columns(std::size_t columns, double* count, double* mean, double* squares,
                                         const double* their_count, const double* their_mean,
                                         const double* their_squares) {
   for (std::size_t c = 0; c < columns; ++c) {
-    const double all = count[c] + their_count[c];
-    const double share = their_count[c] / (all > 0.0 ? all : 1.0);
-    const double distance = their_mean[c] - mean[c];
-    mean[c] += distance * share;
-    squares[c] += their_squares[c] + distance * distance * (count[c] * share);
-    count[c] = all;
+    merge_moments(count[c], mean[c], squares[c], their_count[c], their_mean[c], their_squares[c]);
   }
 }
 
-MANYFOLD_VECTOR_CODE void merge_extremes(std::size_t columns, double* min, double* max, const double* their_min,
-                                         const double* their_max) {
-  for (std::size_t c = 0; c < columns; ++c) {
-    min[c] = their_min[c] < min[c] ? their_min[c] : min[c];
-    max[c] = their_max[c] > max[c] ? their_max[c] : max[c];
-  }
+MANYFOLD_VECTOR_CODE void merge_ends(std::size_t columns, double* min, double* max, const double* their_min,
+                                     const double* their_max) {
+  for (std::size_t c = 0; c < columns; ++c) merge_extremes(min[c], max[c], their_min[c], their_max[c]);
 }
 
 }  // namespace
@@ -143,9 +123,17 @@ void Moments::merge(const Moments& other) {
   if (other.columns() != columns()) {
     throw UsageError(fmt::format("moments of {} columns cannot take in {} columns", columns(), other.columns()));
   }
-  merge_moments(columns(), count_.data(), mean_.data(), squares_.data(), other.count_.data(), other.mean_.data(),
+  merge_columns(columns(), count_.data(), mean_.data(), squares_.data(), other.count_.data(), other.mean_.data(),
                 other.squares_.data());
-  merge_extremes(columns(), min_.data(), max_.data(), other.min_.data(), other.max_.data());
+  merge_ends(columns(), min_.data(), max_.data(), other.min_.data(), other.max_.data());
+}
+
+void Moments::merge(std::span<const ColumnMoments> theirs) {
+  for (std::size_t c = 0; c < columns(); ++c) {
+    const ColumnMoments& their = theirs[c];
+    merge_moments(count_[c], mean_[c], squares_[c], their.count, their.mean, their.squares);
+    merge_extremes(min_[c], max_[c], their.min, their.max);
+  }
 }
 
 void BlockMoments::assign(std::int64_t first, std::span<const double> values, std::size_t columns) {
@@ -159,7 +147,7 @@ void BlockMoments::assign(std::int64_t first, std::span<const double> values, st
   }
 }
 
-Statistics::Statistics(std::size_t columns) : all_(columns) {}
+Statistics::Statistics(std::size_t columns) : all_(columns), group_(columns) {}
 
 void Statistics::add(std::int64_t first, std::span<const double> values) {
   BlockMoments blocks;
@@ -174,16 +162,22 @@ void Statistics::add(std::int64_t first, std::span<const double> values, const B
     throw UsageError(
         fmt::format("statistics of {} columns were given {} values, but need whole rows", columns, values.size()));
   }
-  if (first != next_) end_block();
+  if (first != next_) end_group();
   const auto rows = static_cast<std::int64_t>(values.size() / columns);
   next_ = first + rows;
   const std::int64_t head = std::min((rows_per_block - first % rows_per_block) % rows_per_block, rows);
   const std::int64_t whole = rows_per_block * std::ssize(blocks.blocks());
   add_rows(values.first(static_cast<std::size_t>(head) * columns));
-  if (head > 0 && head < rows) end_block();
-  for (const Moments& block : blocks.blocks()) all_.merge(block);
+  std::int64_t row = first + head;
+  if (row % rows_per_block == 0) end_block();
+  if (row % rows_per_group == 0) end_group();
+  for (const Moments& block : blocks.blocks()) {
+    group_.merge(block);
+    group_started_ = true;
+    row += rows_per_block;
+    if (row % rows_per_group == 0) end_group();
+  }
   add_rows(values.subspan(static_cast<std::size_t>(head + whole) * columns));
-  if (next_ % rows_per_block == 0) end_block();
 }
 
 void Statistics::add_rows(std::span<const double> values) {
@@ -194,13 +188,31 @@ void Statistics::end_block() {
   if (started_.empty()) return;
   Moments block(all_.columns());
   block.assign(started_);
-  all_.merge(block);
+  group_.merge(block);
+  group_started_ = true;
   started_.clear();
+}
+
+void Statistics::end_group() {
+  end_block();
+  if (!group_started_) return;
+  all_.merge(group_);
+  group_ = Moments(all_.columns());
+  group_started_ = false;
+}
+
+void Statistics::add_groups(std::int64_t first, std::int64_t rows, std::span<const ColumnMoments> groups) {
+  if (first % rows_per_group != 0) {
+    throw UsageError(fmt::format("groups of {} rows cannot begin with row {}", rows_per_group, first));
+  }
+  end_group();
+  next_ = first + rows;
+  for (std::size_t at = 0; at < groups.size(); at += all_.columns()) all_.merge(groups.subspan(at, all_.columns()));
 }
 
 Moments Statistics::moments() const {
   Statistics whole = *this;
-  whole.end_block();
+  whole.end_group();
   return whole.all_;
 }
 

@@ -1,14 +1,16 @@
 #pragma once
 // Moments over the instances of an ensemble, column by column (a column is one variable at one output time).
 //
-// Instances are added up in blocks of 64, whatever chunks they came in: the mean of a block first, then the squared
-// distances from it, both by vector code; blocks are merged in their order (Chan, Golub, LeVeque 1979). So the result
-// does not depend, to the last bit, on threads and chunks, and blocks can be added up by several threads.
+// Instances are added up in the blocks and groups of kernels/statistics/moments.hpp, whatever chunks they came in. So
+// the result does not depend, to the last bit, on threads and chunks, blocks can be added up by several threads, and
+// groups by a device.
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "kernels/statistics/moments.hpp"
 
 namespace manyfold {
 
@@ -41,17 +43,17 @@ class Moments {
   /// Those of `values` [rows][columns] alone.
   void assign(std::span<const double> values);
   void merge(const Moments& other);  ///< same number of columns, else UsageError
+  /// `columns`: one for each column.
+  void merge(std::span<const ColumnMoments> columns);
 
  private:
-  // Numbers of values are exact up to 2^53.
+  // As in `ColumnMoments`.
   std::vector<double> count_;
   std::vector<double> mean_;
-  std::vector<double> squares_;  // sum of the squared distances from the mean
+  std::vector<double> squares_;
   std::vector<double> min_;
   std::vector<double> max_;
 };
-
-inline constexpr std::int64_t rows_per_block = 64;
 
 /// The moments of the whole blocks among some rows.
 class BlockMoments {
@@ -72,14 +74,19 @@ class Statistics {
   /// rows.
   void add(std::int64_t first, std::span<const double> values, const BlockMoments& blocks);
   void add(std::int64_t first, std::span<const double> values);
+  /// The groups of `rows` rows from number `first` on, the first of a group: `groups` [groups][columns].
+  void add_groups(std::int64_t first, std::int64_t rows, std::span<const ColumnMoments> groups);
   /// Of all rows so far.
   Moments moments() const;
 
  private:
   void add_rows(std::span<const double> values);
   void end_block();
+  void end_group();
 
   Moments all_;
+  Moments group_;  // the one that is not whole yet
+  bool group_started_ = false;
   std::int64_t next_ = 0;        // number of the row that is expected
   std::vector<double> started_;  // rows of the block that is not whole yet
 };

@@ -46,14 +46,15 @@ TEST(Statistics, AgreeWithTheTwoPassFormulaInLongDouble) {
 // Chunks of any size, in blocks that are added up beforehand or not.
 TEST(Statistics, DoNotDependOnHowInstancesAreCutIntoChunks) {
   constexpr std::size_t columns = 11;  // not a multiple of what is added up together
-  const auto values = rows(1000, columns);
+  constexpr std::size_t count = 9001;  // groups have 4096
+  const auto values = rows(count, columns);
   Statistics whole(columns);
   whole.add(0, values);
   const std::span<const double> all(values);
-  for (const std::size_t size : {1, 7, 16, 63, 64, 65, 128, 300, 999}) {
+  for (const std::size_t size : {1, 63, 64, 65, 300, 999, 4095, 4096, 5000}) {
     Statistics parts(columns);
-    for (std::size_t start = 0; start < 1000; start += size) {
-      const auto part = all.subspan(start * columns, columns * std::min<std::size_t>(size, 1000 - start));
+    for (std::size_t start = 0; start < count; start += size) {
+      const auto part = all.subspan(start * columns, columns * std::min<std::size_t>(size, count - start));
       parts.add(static_cast<std::int64_t>(start), part);
     }
     const Moments expected = whole.moments();
@@ -62,6 +63,37 @@ TEST(Statistics, DoNotDependOnHowInstancesAreCutIntoChunks) {
       EXPECT_EQ(expected.mean(column), found.mean(column)) << size;
       EXPECT_EQ(expected.standard_deviation(column), found.standard_deviation(column)) << size;
       EXPECT_EQ(expected.count(column), found.count(column)) << size;
+    }
+  }
+}
+
+// What a thread of a device does, column by column, is what vector code does.
+TEST(Statistics, OfGroupsThatADeviceAddsUpAreTheSameToTheLastBit) {
+  constexpr std::size_t columns = 3;
+  for (const std::int64_t count : {1, 63, 64, 4095, 4096, 8193}) {
+    auto values = rows(static_cast<int>(count), columns);
+    for (std::size_t i = 0; i < values.size(); i += 5) values[i] = i % 2 == 0 ? nan : -1.0 / 0.0;
+    Statistics by_rows(columns);
+    by_rows.add(0, values);
+    std::vector<ColumnMoments> groups;
+    for (std::int64_t first = 0; first < count; first += rows_per_group) {
+      for (std::int64_t column = 0; column < static_cast<std::int64_t>(columns); ++column) {
+        groups.push_back(moments_of_group(values.data() + first * static_cast<std::int64_t>(columns) + column,
+                                          std::min(rows_per_group, count - first), columns));
+      }
+    }
+    Statistics by_groups(columns);
+    by_groups.add_groups(0, count, groups);
+    const Moments expected = by_rows.moments();
+    const Moments found = by_groups.moments();
+    for (std::size_t column = 0; column < columns; ++column) {
+      EXPECT_EQ(found.count(column), expected.count(column));
+      if (expected.count(column) == 0) continue;
+      EXPECT_EQ(found.mean(column), expected.mean(column)) << count;
+      EXPECT_EQ(found.min(column), expected.min(column)) << count;
+      EXPECT_EQ(found.max(column), expected.max(column)) << count;
+      if (expected.count(column) == 1) continue;
+      EXPECT_EQ(found.standard_deviation(column), expected.standard_deviation(column)) << count;
     }
   }
 }

@@ -1,0 +1,78 @@
+#pragma once
+// Moments of a column of numbers: what the host's vector code and the threads of a device compute alike, to the last
+// bit where products and sums are not contracted.
+//
+// Rows are added up in blocks: the mean of a block first, then the squared distances from it. Blocks are merged into
+// groups and these into the whole, each in its order (Chan, Golub, LeVeque 1979). So a result depends on the numbers of
+// the rows alone.
+#include <manyfold/integers.hpp>
+
+#include "../lane/qualifiers.hpp"
+
+namespace manyfold {
+
+inline constexpr std::int64_t rows_per_block = 64;
+inline constexpr std::int64_t rows_per_group = 4096;
+
+struct ColumnMoments {
+  double count = 0.0;    ///< of finite values; exact up to 2^53
+  double mean = 0.0;     ///< 0 without values
+  double squares = 0.0;  ///< sum of the squared distances from the mean
+  double min = __builtin_huge_val();
+  double max = -__builtin_huge_val();
+};
+
+/// `sum`: the mean once it is divided by `count`.
+MANYFOLD_INLINE void add_value(double x, double& count, double& sum, double& min, double& max) {
+  const bool finite = x - x == 0.0;
+  count += finite ? 1.0 : 0.0;
+  sum += finite ? x : 0.0;
+  const double low = finite ? x : __builtin_huge_val();
+  const double high = finite ? x : -__builtin_huge_val();
+  min = low < min ? low : min;
+  max = high > max ? high : max;
+}
+
+MANYFOLD_INLINE double mean_of(double sum, double count) {
+  return sum / (count > 0.0 ? count : 1.0);
+}
+
+MANYFOLD_INLINE void add_square(double x, double mean, double& squares) {
+  const double distance = x - x == 0.0 ? x - mean : 0.0;
+  squares += distance * distance;
+}
+
+/// Theirs into one's own.
+MANYFOLD_INLINE void merge_moments(double& count, double& mean, double& squares, double their_count, double their_mean,
+                                   double their_squares) {
+  const double all = count + their_count;
+  const double share = their_count / (all > 0.0 ? all : 1.0);
+  const double distance = their_mean - mean;
+  mean += distance * share;
+  squares += their_squares + distance * distance * (count * share);
+  count = all;
+}
+
+MANYFOLD_INLINE void merge_extremes(double& min, double& max, double their_min, double their_max) {
+  min = their_min < min ? their_min : min;
+  max = their_max > max ? their_max : max;
+}
+
+/// Of `rows` numbers, `stride` apart, the first of which is that of the first row of a group.
+MANYFOLD_INLINE ColumnMoments moments_of_group(const double* values, std::int64_t rows, std::int64_t stride) {
+  ColumnMoments group;
+  for (std::int64_t first = 0; first < rows; first += rows_per_block) {
+    const std::int64_t end = first + rows_per_block < rows ? first + rows_per_block : rows;
+    ColumnMoments block;
+    for (std::int64_t i = first; i < end; ++i) {
+      add_value(values[i * stride], block.count, block.mean, block.min, block.max);
+    }
+    block.mean = mean_of(block.mean, block.count);
+    for (std::int64_t i = first; i < end; ++i) add_square(values[i * stride], block.mean, block.squares);
+    merge_moments(group.count, group.mean, group.squares, block.count, block.mean, block.squares);
+    merge_extremes(group.min, group.max, block.min, block.max);
+  }
+  return group;
+}
+
+}  // namespace manyfold

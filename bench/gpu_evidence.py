@@ -53,7 +53,7 @@ k2 = {{ distribution = "uniform", min = 0.5e4, max = 1.5e4 }}
 k3 = {{ distribution = "uniform", min = 1.5e7, max = 4.5e7 }}
 [output]
 times = {times}
-trajectories = false
+instances = false
 statistics = ["mean", "std", "min", "max"]
 """
 END = '"end"'
@@ -282,7 +282,7 @@ def large_run(output):
     back = summary["bytes_copied_back"] / summary["instances"]
     notes = [
         f"{summary['instances_per_second']:.4g} instances/s, {summary['wall_seconds']:.2f} s",
-        f"{back:.0f} bytes per instance copied back",
+        f"{back:.3g} bytes per instance copied back",
     ]
     return Reading(summary, notes, failed=summary["by_status"].get("success", 0) != summary["instances"])
 
@@ -352,12 +352,9 @@ def third_stage(stage):
     for name, backend, instances, times, limit in RUNS:
         sweep = stage.work / "sweep.toml"
         sweep.write_text(SWEEP.format(instances=instances, times=times))
-        results = stage.work / "results"
-        results.mkdir()
-        command = ["bin/manyfold", "run", sweep, "--backend", backend, "--out", results / "result.nc", "--json"]
+        result = stage.work / "result.nc"
+        command = ["bin/manyfold", "run", sweep, "--backend", backend, "--out", result, "--force", "--json"]
         step = stage.run(name, command, limit, large_run)
-        # Gigabytes, whose room the next run needs.
-        shutil.rmtree(results)
         if step["result"] == "ok":
             rates[name] = step["data"]["instances_per_second"]
     ratios = {}

@@ -187,6 +187,22 @@ auto in_file(const Sweep& sweep, const Work& work) {
   }
 }
 
+/// What the result file needs of the instances, if that is nothing but sums over groups of them: then a device may add
+/// them up. Rows, quantiles, events and verified instances need each instance.
+std::optional<SumRequest> sums_for(const Sweep& sweep, const ResolvedSweep& resolved, const ModelDescription& model) {
+  const bool quantiles =
+      std::any_of(resolved.statistics.begin(), resolved.statistics.end(),
+                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; });
+  if (sweep.instance_rows || quantiles || !model.events.empty() || sweep.verify > 0.0) return std::nullopt;
+  SumRequest request;
+  request.values = !resolved.statistics.empty();
+  for (const Reduction& reduction : resolved.reductions) {
+    request.terms.insert(request.terms.end(), reduction.terms().begin(), reduction.terms().end());
+    request.term_end.push_back(static_cast<int>(request.terms.size()));
+  }
+  return request;
+}
+
 /// The sweep as a job, and `resolved` for what its result file needs.
 PreparedJob prepare(const Sweep& sweep, std::optional<ResolvedSweep>& resolved) {
   Job job;
@@ -202,6 +218,7 @@ PreparedJob prepare(const Sweep& sweep, std::optional<ResolvedSweep>& resolved) 
   set_inputs(job, resolved->inputs, resolved->times);
   job.saved = resolved->saved;
   job.shape.has_end_states = sweep.hold;
+  job.sums = sums_for(sweep, *resolved, model);
   return in_file(sweep, [&] { return PreparedJob(std::move(job)); });
 }
 

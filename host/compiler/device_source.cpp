@@ -36,6 +36,19 @@ void keep_in_cache(DeviceSource& source, const CacheLabel& label, const std::str
   };
 }
 
+/// The program of kernels/device/NAME_kernel.hpp, which gives the host's numbers to the last bit.
+DeviceSource exact_source(const std::string& name, const std::function<void(const std::string&)>& announce) {
+  const fs::path header = header_root() / "kernels" / "device" / (name + "_kernel.hpp");
+  DeviceSource result;
+  result.text = fmt::format("#include \"{}\"\n", header.string());
+  result.stem = name;
+  result.include_paths = {header_root() / "include", header_root()};
+  result.announce = announce;
+  result.contracted = false;
+  keep_in_cache(result, {"", name, "float64"}, device_key(result.text, header));
+  return result;
+}
+
 }  // namespace
 
 DeviceSource device_source(const KernelRequest& request, const DeviceShape& shape,
@@ -65,15 +78,11 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
 }
 
 DeviceSource sampling_source(const std::function<void(const std::string&)>& announce) {
-  const fs::path header = header_root() / "kernels" / "device" / "sampling_kernel.hpp";
-  DeviceSource result;
-  result.text = fmt::format("#include \"{}\"\n", header.string());
-  result.stem = "sampling";
-  result.include_paths = {header_root() / "include", header_root()};
-  result.announce = announce;
-  result.contracted = false;
-  keep_in_cache(result, {"", "sampling", "float64"}, device_key(result.text, header));
-  return result;
+  return exact_source("sampling", announce);
+}
+
+DeviceSource sums_source(const std::function<void(const std::string&)>& announce) {
+  return exact_source("sums", announce);
 }
 
 }  // namespace manyfold

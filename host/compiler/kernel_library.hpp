@@ -71,4 +71,7 @@ DeviceSource device_source(const KernelRequest& request, const DeviceShape& shap
 /// The text of the kernel that computes inputs on a device.
 DeviceSource sampling_source(const std::function<void(const std::string&)>& announce = {});
 
+/// The text of the kernels that add up instances on a device.
+DeviceSource sums_source(const std::function<void(const std::string&)>& announce = {});
+
 }  // namespace manyfold

@@ -26,6 +26,7 @@ struct OpenChunk {
 /// How instances are cut into chunks.
 struct ChunkSizes {
   std::int64_t largest = 0;
+  bool with_rows = true;      ///< false: chunks have no arrays
   bool shrinking = false;     ///< towards the end, so that workers finish together
   std::size_t most_open = 0;  ///< chunks that exist at a time
 };

@@ -12,6 +12,7 @@
 
 #include <manyfold/result.hpp>
 
+#include "host/engine/group_sums.hpp"
 #include "kernels/drive/interface.hpp"
 #include "kernels/sampling/input_plan.hpp"
 
@@ -85,6 +86,12 @@ struct DeviceSampling {
   InputPlan plan;  ///< its numbers outlive the program
 };
 
+/// Sums that devices compute themselves.
+struct DeviceSumming {
+  DeviceSource source;
+  SumRequest request;
+};
+
 /// How much of a device a run may use, and what an instance brings along.
 struct DeviceDemand {
   std::int64_t instances = 0;
@@ -92,6 +99,7 @@ struct DeviceDemand {
   double memory_mib = 0.0;                                ///< most device memory; 0: half of what is free
   std::optional<DeviceSampling> sampling = std::nullopt;  ///< none: inputs come from the host
   LinearSolver linear_solver = LinearSolver::cublas;      ///< of full matrices in the phased tier
+  std::optional<DeviceSumming> sums = std::nullopt;       ///< none: all rows come back; needs `sampling`
 };
 
 /// Where a device's batches come from and go to. One feed serves one worker; calls come from one thread.
@@ -101,7 +109,8 @@ class DeviceFeed {
   /// The next instances, with room for their results, at most `DeviceProgram::batch_size()`; null: there are no more.
   /// `with_inputs`: parameters, initial values, time spans and output times are filled in.
   virtual Chunk* take(bool with_inputs) = 0;
-  /// Gives a chunk back with all results, and with the inputs, except output times, if it came without.
+  /// Gives a chunk back with all results, and with the inputs, except output times, if it came without. Of a program
+  /// that adds up: without rows, with `GroupSums`.
   virtual void store(Chunk& chunk) = 0;
   virtual bool cancelled() = 0;
 };
@@ -114,6 +123,8 @@ class DeviceProgram {
   virtual int workers() const = 0;
   /// Instances that a worker integrates at once.
   virtual std::int64_t batch_size() const = 0;
+  /// Chunks have `GroupSums` in place of rows, as was asked for: whole groups fit the memory of the devices.
+  virtual bool adds_up() const = 0;
   /// How threads are divided among instances, in words.
   virtual std::string shape() const = 0;
   /// What `Kernel::run` is for a pack: integrates instances of `feed` until there are no more. Throws DeviceError.

@@ -124,6 +124,7 @@ class Worker : public DeviceFeed {
     OpenChunk* const next = open(true);
     if (next == nullptr) return nullptr;
     next->handed_out = next->chunk.count;
+    if (run_.device->adds_up()) return &next->chunk;
     sampled_on_device_ = !with_inputs;
     for (std::int64_t k = 0; k < next->chunk.count; ++k) {
       next->chunk.clear(k, true);
@@ -134,8 +135,10 @@ class Worker : public DeviceFeed {
 
   void store(Chunk& chunk) override {
     if (sampled_on_device_) fill_times(chunk);
-    count(chunk.count, std::count_if(chunk.outcomes.begin(), chunk.outcomes.end(),
-                                     [](const auto& outcome) { return !succeeded(outcome.status); }));
+    RunSummary summary;
+    summary.add(chunk);
+    count(chunk.count, chunk.count - summary.by_status[static_cast<std::size_t>(Status::success)] -
+                           summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)]);
     close(**std::find_if(open_.begin(), open_.end(), [&](const OpenChunk* open) { return &open->chunk == &chunk; }));
   }
 
@@ -210,9 +213,10 @@ ChunkSizes sizes_of(const EnsembleRun& run, int threads) {
   if (run.device != nullptr) {
     // A chunk is a batch of the device, and may be large: one is integrated, one is written.
     const std::int64_t batch = run.device->batch_size();
-    return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, false, 2 * workers};
+    const bool with_rows = !run.device->adds_up();
+    return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, with_rows, false, 2 * workers};
   }
-  if (run.chunk_size > 0) return {run.chunk_size, false, 4 * workers + 8};
+  if (run.chunk_size > 0) return {run.chunk_size, true, false, 4 * workers + 8};
   return chunk_sizes(bytes_of_instance(run.instance_shape()), threads);
 }
 

@@ -40,12 +40,13 @@ struct EnsembleRun {
   std::int64_t instances = 0;  ///< to do
   FillInstance fill_instance;
   FillTimes fill_times;
-  std::optional<InputPlan> plan;  ///< the same inputs and times, as a device computes them; none: it cannot
-  std::vector<int> saved;         ///< indices of the variables, observables and discrete numbers to save
-  SolverOptions options;          ///< atol already has one entry per variable
-  void* observer = nullptr;       ///< of accepted steps, of the type that the kernel is compiled for
-  double fixed_step = 0.0;        ///< > 0: constant steps without error control, for convergence studies
-  std::int64_t chunk_size = 0;    ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
+  std::optional<InputPlan> plan;   ///< the same inputs and times, as a device computes them; none: it cannot
+  std::optional<SumRequest> sums;  ///< the sink is content with these, as `GroupSums` in place of rows; none: it is not
+  std::vector<int> saved;          ///< indices of the variables, observables and discrete numbers to save
+  SolverOptions options;           ///< atol already has one entry per variable
+  void* observer = nullptr;        ///< of accepted steps, of the type that the kernel is compiled for
+  double fixed_step = 0.0;         ///< > 0: constant steps without error control, for convergence studies
+  std::int64_t chunk_size = 0;  ///< instances per chunk; 0: chosen from what they carry. Results do not depend on it.
   const std::atomic<bool>* stop = nullptr;        ///< set: finish what is written, then return
   std::function<void(const Progress&)> progress;  ///< from the calling thread
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/engine/group_sums.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -21,12 +23,19 @@ void add(Counters& totals, const Counters& counters) {
 }  // namespace
 
 void RunSummary::add(const Chunk& chunk) {
+  if (const GroupSums* sums = GroupSums::of(chunk)) {
+    for (const OutcomeSums& group : sums->outcomes) {
+      for (std::size_t i = 0; i < by_status.size(); ++i) by_status[i] += group.by_status[i];
+      manyfold::add(totals, group.totals);
+      if (group.first_failed >= 0) first_failure.add(chunk.first + group.first_failed, group.failure);
+    }
+    return;
+  }
   for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
     const InstanceOutcome& outcome = chunk.outcomes[i];
     ++by_status[static_cast<std::size_t>(outcome.status)];
     manyfold::add(totals, outcome.counters);
-    if (succeeded(outcome.status) || outcome.status == Status::cancelled) continue;
-    first_failure.add(chunk.first + static_cast<std::int64_t>(i), outcome);
+    if (failed(outcome.status)) first_failure.add(chunk.first + static_cast<std::int64_t>(i), outcome);
   }
   events.resize(static_cast<std::size_t>(chunk.shape.events));
   for (std::size_t i = 0; i < chunk.first_event_times.size(); ++i) {

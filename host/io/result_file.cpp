@@ -14,6 +14,7 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/engine/group_sums.hpp"
 #include "host/io/result_events.hpp"
 #include "host/io/result_instances.hpp"
 #include "host/io/result_reductions.hpp"
@@ -55,6 +56,7 @@ class ResultFile::Writer {
   }
 
   void write(const Chunk& chunk) {
+    if (const GroupSums* sums = GroupSums::of(chunk)) return write(chunk, *sums);
     check_chunk(chunk);
     if (chunk.count == 0) return;
     if (const auto* digest = dynamic_cast<const ResultDigest*>(chunk.digest.get())) return write(chunk, *digest);
@@ -75,6 +77,14 @@ class ResultFile::Writer {
     } catch (...) {
       failed_ = true;
       throw;
+    }
+  }
+
+  void write(const Chunk& chunk, const GroupSums& sums) {
+    statistics_->write(chunk, sums);
+    reductions_->write(chunk, sums);
+    for (const OutcomeSums& group : sums.outcomes) {
+      for (std::size_t k = 0; k < by_status_.size(); ++k) by_status_[k] += group.by_status[k];
     }
   }
 
@@ -284,6 +294,7 @@ ResultFile::ResultFile(ResultFileSettings settings, OutputFile output)
 ResultFile::~ResultFile() = default;
 
 void ResultFile::prepare(Chunk& chunk) const {
+  if (GroupSums::of(chunk) != nullptr) return;
   // Copies of a chunk have their digest in common.
   if (chunk.digest.use_count() != 1) chunk.digest = std::make_shared<ResultDigest>();
   writer_->prepare(chunk, dynamic_cast<ResultDigest&>(*chunk.digest));

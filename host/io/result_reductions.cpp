@@ -62,6 +62,10 @@ void ResultReductions::write(const Chunk& chunk, const ResultDigest& digest) {
   statistics_.add(chunk.first, digest.reductions);
 }
 
+void ResultReductions::write(const Chunk& chunk, const GroupSums& sums) {
+  statistics_.add_groups(chunk.first, chunk.count, sums.reductions);
+}
+
 std::vector<ReductionSummary> ResultReductions::summaries() const {
   const Moments moments = statistics_.moments();
   std::vector<ReductionSummary> result;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "host/engine/group_sums.hpp"
 #include "host/io/result_digest.hpp"
 #include "host/io/result_target.hpp"
 #include "host/io/statistics.hpp"
@@ -16,6 +17,7 @@ class ResultReductions {
   /// By several threads at a time. `values`: as in the chunk, or with those that are held.
   void prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const;
   void write(const Chunk& chunk, const ResultDigest& digest);
+  void write(const Chunk& chunk, const GroupSums& sums);
   /// After the last chunk: the yields of criteria and, where there are no rows, statistics.
   void write_statistics() const;
   /// Of all instances so far.

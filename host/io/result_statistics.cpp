@@ -125,6 +125,10 @@ void ResultStatistics::write(const Chunk& chunk, const ResultDigest& digest) {
   if (statistics_) statistics_->add(chunk.first, digest.held.empty() ? chunk.values : digest.held, digest.moments);
 }
 
+void ResultStatistics::write(const Chunk& chunk, const GroupSums& sums) {
+  if (statistics_) statistics_->add_groups(chunk.first, chunk.count, sums.values);
+}
+
 namespace {
 
 double moment(const Moments& moments, StatisticRequest::Kind kind, std::size_t column) {

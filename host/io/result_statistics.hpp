@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/engine/group_sums.hpp"
 #include "host/io/quantile_sketch.hpp"
 #include "host/io/quantiles.hpp"
 #include "host/io/result_digest.hpp"
@@ -26,6 +27,7 @@ class ResultStatistics {
   /// By several threads at a time. `values`: as in the chunk, or with those that are held.
   void prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const;
   void write(const Chunk& chunk, const ResultDigest& digest);
+  void write(const Chunk& chunk, const GroupSums& sums);
   /// After the last chunk.
   void write_statistics();
   void forget();

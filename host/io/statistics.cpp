@@ -15,7 +15,6 @@ namespace manyfold {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Columns that are added up together, in registers.
 constexpr std::size_t lanes = 8;
@@ -32,8 +31,8 @@ struct Sums {
 MANYFOLD_VECTOR_CODE Sums sums_of(const double* values, std::size_t rows, std::size_t stride) {
   Sums sums;
   for (std::size_t k = 0; k < lanes; ++k) {
-    sums.min[k] = infinity;
-    sums.max[k] = -infinity;
+    sums.min[k] = unbounded;
+    sums.max[k] = -unbounded;
   }
   for (std::size_t row = 0; row < rows; ++row) {
     const double* x = values + row * stride;
@@ -78,7 +77,7 @@ std::optional<StatisticRequest> StatisticRequest::parse(std::string_view text) {
 }
 
 Moments::Moments(std::size_t columns)
-    : count_(columns), mean_(columns), squares_(columns), min_(columns, infinity), max_(columns, -infinity) {}
+    : count_(columns), mean_(columns), squares_(columns), min_(columns, unbounded), max_(columns, -unbounded) {}
 
 double Moments::mean(std::size_t column) const {
   return count_[column] > 0.0 ? mean_[column] : nan;
@@ -202,6 +201,7 @@ void Statistics::end_group() {
 }
 
 void Statistics::add_groups(std::int64_t first, std::int64_t rows, std::span<const ColumnMoments> groups) {
+  if (all_.columns() == 0) return;
   if (first % rows_per_group != 0) {
     throw UsageError(fmt::format("groups of {} rows cannot begin with row {}", rows_per_group, first));
   }

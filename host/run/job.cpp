@@ -34,6 +34,12 @@ Placement placement_of(const Job& job) {
   return choose_backend(options, job.instances);
 }
 
+/// Whether a device may send sums in place of rows: that is asked for, the rows' inputs are not wanted from the host,
+/// and chunks are for it to cut. It does so if whole groups fit its memory.
+bool sums_on_device(const Job& job) {
+  return job.sums && job.plan && job.chunk_size == 0;
+}
+
 }  // namespace
 
 ModelDescription describe(const Job& job) {
@@ -123,6 +129,7 @@ void PreparedJob::load_on_device(KernelRequest request) {
   demand.memory_mib = job_.options.device_memory;
   demand.linear_solver = placement_.linear_solver.value_or(demand.linear_solver);
   if (job_.plan) demand.sampling = DeviceSampling{sampling_source(job_.announce), *job_.plan};
+  if (sums_on_device(job_)) demand.sums = DeviceSumming{sums_source(job_.announce), *job_.sums};
   const DeviceShape shape{job_.options.device_tile, job_.options.device_block, placement_.tier};
   program_ = placement_.devices->load(device_source(request, shape, job_.announce), demand);
   job_.device = program_.get();

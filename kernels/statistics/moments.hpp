@@ -14,12 +14,15 @@ namespace manyfold {
 inline constexpr std::int64_t rows_per_block = 64;
 inline constexpr std::int64_t rows_per_group = 4096;
 
+/// Infinite: beyond all values.
+inline constexpr double unbounded = __builtin_bit_cast(double, 0x7ffULL << 52);
+
 struct ColumnMoments {
   double count = 0.0;    ///< of finite values; exact up to 2^53
   double mean = 0.0;     ///< 0 without values
   double squares = 0.0;  ///< sum of the squared distances from the mean
-  double min = __builtin_huge_val();
-  double max = -__builtin_huge_val();
+  double min = unbounded;
+  double max = -unbounded;
 };
 
 /// `sum`: the mean once it is divided by `count`.
@@ -27,8 +30,8 @@ MANYFOLD_INLINE void add_value(double x, double& count, double& sum, double& min
   const bool finite = x - x == 0.0;
   count += finite ? 1.0 : 0.0;
   sum += finite ? x : 0.0;
-  const double low = finite ? x : __builtin_huge_val();
-  const double high = finite ? x : -__builtin_huge_val();
+  const double low = finite ? x : unbounded;
+  const double high = finite ? x : -unbounded;
   min = low < min ? low : min;
   max = high > max ? high : max;
 }

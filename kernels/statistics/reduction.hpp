@@ -1,5 +1,6 @@
 #pragma once
 // Numbers of an instance that follow from its saved values, the same to the last bit on the host and on a device.
+#include <manyfold/columns.hpp>
 #include <manyfold/integers.hpp>
 
 #include "../lane/qualifiers.hpp"
@@ -31,8 +32,8 @@ MANYFOLD_INLINE double number_of(const ReductionTerm& term, const double* times,
   using enum ReductionKind;
   const bool lowest = term.kind == minimum || term.kind == time_of_minimum;
   bool found = false;
-  double result = __builtin_nan("");
-  double time = __builtin_nan("");  // of the result; for the mean, of the last value
+  double result = missing<double>();
+  double time = missing<double>();  // of the result; for the mean, of the last value
   double area = 0.0;
   double span = 0.0;
   for (std::int64_t t = 0; t < count; ++t) {

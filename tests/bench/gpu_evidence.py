@@ -57,7 +57,7 @@ if [[ $1 == info ]]; then
 fi
 rate=1e6
 case $* in *"--backend cuda"*) rate=4e7 ;; esac
-count=$(sed -n 's/instances = //p' "$2")
+count=$(sed -n 's/instances = \\([0-9]\\)/\\1/p' "$2")
 echo "a message"
 echo "{"
 echo "\\"instances\\": $count, \\"by_status\\": {\\"success\\": $count}, \\"wall_seconds\\": 1.0,"

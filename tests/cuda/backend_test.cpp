@@ -1,5 +1,6 @@
 // The CUDA backend through the command, with the emulated driver in place of the device: two devices, three streams
 // each. What cannot be seen here is the device's own arithmetic; everything else is the code that runs on one.
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <set>
@@ -303,6 +304,50 @@ TEST_F(CudaBackend, OutputTimesAreNotCopiedBack) {
   EXPECT_EQ(bytes("cuda", "12") - few, 500 * 10 * 3 * 8);
   EXPECT_EQ(values("out.nc", "time").back(), 1000.0);
   EXPECT_EQ(bytes("cpu", "2"), 0);
+}
+
+// Statistics with rows are computed by the host, those without by the device, in two groups.
+TEST_P(CudaTier, AddsUpStatisticsWithTheBitsOfTheHost) {
+  const std::string output =
+      "times = 81\nstatistics = [\"mean\", \"std\", \"min\", \"max\"]\n"
+      "reduce = [\"mean(y1)\", \"time_of_max(y2)\", \"final(y1) > 0.3 and max(y3) < 0.8\"]\n";
+  // So that some instances fail.
+  const std::string solver = fmt::format("backend = \"cuda\"\nmax_steps = 66\ntier = \"{}\"\n", GetParam());
+  const auto run = [&](int instances, const std::string& rows, const std::string& memory) {
+    const Outcome outcome = call(sweep(instances, solver + memory, output + rows));
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const auto statistics = [&] {
+    std::vector<std::uint64_t> all;
+    for (const char* variable : {"y1", "y2", "y3"}) {
+      for (const char* suffix : {"_mean", "_std", "_min", "_max", "_count"}) {
+        const std::vector<double> some = values("out.nc", std::string(variable) + suffix);
+        // Bits, for what is known of no instance is NaN.
+        for (const double number : some) all.push_back(std::bit_cast<std::uint64_t>(number));
+      }
+    }
+    return all;
+  };
+  constexpr int instances = 4200;
+  const Json of_host = run(instances, "trajectories = false\n", "");
+  const std::vector<std::uint64_t> expected = statistics();
+  EXPECT_GT(of_host["by_status"]["success"], 500);
+  EXPECT_GT(of_host["by_status"]["max_steps"], 500);
+  EXPECT_GT(of_host["bytes_copied_back"], instances * 81 * 3 * 8);
+  const auto expect_the_same = [&](const Json& of_device) {
+    EXPECT_EQ(statistics(), expected);
+    for (const char* name : {"reductions", "by_status", "first_failure", "steps_total"}) {
+      EXPECT_EQ(of_device[name], of_host[name]) << name;
+    }
+  };
+  const Json of_device = run(instances, "instances = false\n", "");
+  expect_the_same(of_device);
+  EXPECT_LT(of_device["bytes_copied_back"], 8 * instances);
+  // Where no whole group fits, rows come back after all.
+  const Json of_rows = run(instances, "instances = false\n", "device_memory = 20\n");
+  expect_the_same(of_rows);
+  EXPECT_EQ(of_rows["bytes_copied_back"], of_host["bytes_copied_back"]);
 }
 
 TEST_F(CudaBackend, AutoTakesTheDeviceForManyInstancesOnly) {

@@ -418,16 +418,17 @@ TEST(RegisterTable, ThreadsOfSmallProblemsSpillNothing) {
   }
 }
 
-TEST_F(Compilation, TheKernelThatSamplesContractsNoProductsAndSums) {
-  const DeviceSource source = sampling_source();
-  // A device that the compiler does not know gets the text of its portable code.
-  const std::string text = backend_->compile(source, "sm_999").binary;
-  EXPECT_NE(text.find("manyfold_sample"), std::string::npos);
-  EXPECT_NE(text.find("div.rn.f64"), std::string::npos);
-  EXPECT_NE(text.find("sqrt.rn.f64"), std::string::npos);
-  EXPECT_EQ(text.find("fma."), std::string::npos);
-  for (const std::string& architecture : architectures()) {
-    EXPECT_NO_THROW(backend_->compile(source, architecture)) << architecture;
+TEST_F(Compilation, KernelsThatSampleAndAddUpContractNoProductsAndSums) {
+  for (const auto& [source, names] :
+       {std::pair(sampling_source(), std::vector{"manyfold_sample", "div.rn.f64", "sqrt.rn.f64"}),
+        std::pair(sums_source(), std::vector{"manyfold_reduce", "manyfold_add_up", "div.rn.f64"})}) {
+    // A device that the compiler does not know gets the text of its portable code.
+    const std::string text = backend_->compile(source, "sm_999").binary;
+    for (const char* name : names) EXPECT_NE(text.find(name), std::string::npos) << name;
+    EXPECT_EQ(text.find("fma."), std::string::npos) << source.stem;
+    for (const std::string& architecture : architectures()) {
+      EXPECT_NO_THROW(backend_->compile(source, architecture)) << source.stem << ' ' << architecture;
+    }
   }
 }
 

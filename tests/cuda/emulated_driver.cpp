@@ -30,6 +30,7 @@
 
 #include "kernels/device/phased.hpp"
 #include "kernels/device/sampling.hpp"
+#include "kernels/device/sums.hpp"
 #include "kernels/methods/all.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
@@ -267,6 +268,17 @@ std::function<void()> common_task(std::string_view name, int, void** arguments) 
     auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
     return [=] { *settings = manyfold::integrator_options<Method>(options); };
   }
+  if (name == "manyfold_reduce" || name == "manyfold_add_up") {
+    const auto sums = *static_cast<manyfold::DeviceSums*>(arguments[0]);
+    if (name == "manyfold_reduce") {
+      return [=] {
+        for (int i = 0; i < sums.count; ++i) manyfold::reduce_instance(sums, i);
+      };
+    }
+    return [=] {
+      for (int thread = manyfold::threads_of_sums(sums) - 1; thread >= 0; --thread) manyfold::add_up(sums, thread);
+    };
+  }
   const auto plan = *static_cast<manyfold::InputPlan*>(arguments[0]);
   const auto inputs = *static_cast<manyfold::DeviceInputs*>(arguments[1]);
   const auto first = *static_cast<std::int64_t*>(arguments[2]);
@@ -324,7 +336,7 @@ template <class Code, bool fused = true>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
     CUmod_st result{problem, 0, {}, std::nullopt, {}};
-    for (const char* name : {"manyfold_prepare", "manyfold_sample"}) {
+    for (const char* name : {"manyfold_prepare", "manyfold_sample", "manyfold_reduce", "manyfold_add_up"}) {
       result.functions.push_back({nullptr, name, &common_task<Code>});
     }
     if constexpr (fused) {

@@ -13,6 +13,8 @@
 
 #include "host/compiler/catalog.hpp"
 #include "host/io/output_times.hpp"
+#include "host/io/reduction.hpp"
+#include "host/io/statistics.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
 #include "kernels/algebra/sparsity.hpp"
 #include "tests/support/ensembles.hpp"
@@ -396,6 +398,106 @@ TEST_P(DeviceSamples, AreThoseOfTheHostToTheLastBit) {
 
 INSTANTIATE_TEST_SUITE_P(Samplers, DeviceSamples, testing::Values("monte_carlo", "latin_hypercube", "sobol", "grid"),
                          [](const auto& test) { return test.param; });
+
+/// Adds up rows, or takes the sums that a device has in place of them.
+class Summing : public ResultSink {
+ public:
+  Summing(std::size_t columns, const std::vector<Reduction>& reductions)
+      : values(columns), reduced(reductions.size()), reductions_(reductions) {}
+  void write(const Chunk& chunk) override {
+    if (const GroupSums* sums = GroupSums::of(chunk)) {
+      values.add_groups(chunk.first, chunk.count, sums->values);
+      reduced.add_groups(chunk.first, chunk.count, sums->reductions);
+      return;
+    }
+    ++chunks_of_rows;
+    values.add(chunk.first, chunk.values);
+    const auto times = static_cast<std::size_t>(chunk.shape.times);
+    const auto saved = static_cast<std::size_t>(chunk.shape.saved);
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
+      for (const Reduction& reduction : reductions_) {
+        numbers.push_back(
+            succeeded(chunk.outcomes[i].status)
+                ? reduction.of({chunk.times.data() + i * times, times}, chunk.values.data() + i * times * saved, saved)
+                : std::nan(""));
+      }
+    }
+    reduced.add(chunk.first, numbers);
+  }
+  Statistics values;
+  Statistics reduced;
+  int chunks_of_rows = 0;
+
+ private:
+  const std::vector<Reduction>& reductions_;
+};
+
+TEST(DeviceSums, AreThoseOfTheHostToTheLastBit) {
+  std::string reason;
+  const DeviceBackend* devices = devices_or_null(reason);
+  if (devices == nullptr) GTEST_SKIP() << reason;
+  if (emulated()) setenv("MANYFOLD_EMULATED_PROBLEM", "robertson", 1);
+  const LoadedKernel& loaded = test::kernel_of("robertson", "radau5");
+  const int instances = executes_ptx() ? 70 : emulated() ? 500 : 10'000;
+  const auto inputs =
+      EnsembleInputs::sampled(loaded.model, {"monte_carlo", instances, 7},
+                              {{SampledQuantity::Kind::parameter, "k1", Distribution::uniform(0.02, 0.06), 0}});
+  const OutputTimes times = OutputTimes::equal_steps(9);
+  EnsembleRun run;
+  run.kernel = loaded.kernel;
+  run.shape = shape_of(loaded.model);
+  run.instances = instances;
+  run.fill_times = [&](double from, double to, double* out) { times.fill(from, to, out); };
+  run.plan = inputs.plan();
+  run.plan->time_count = run.shape.times = times.count();
+  run.saved = {0, 1};
+  run.options.rtol = 1e-6;
+  run.options.atol = {1e-6, 1e-10, 1e-6};
+  run.options.max_steps = 88;  // too few for half of them
+
+  std::vector<Reduction> reductions;
+  SumRequest request{true, {}, {}};
+  for (const char* text : {"mean(y1)", "max(y2)", "time_of_max(y2)", "min(y1) < 0.03 and final(y2) > 1e-7"}) {
+    reductions.push_back(Reduction::parse(text));
+    for (Reduction::Term& term : reductions.back().terms()) {
+      term.place = term.variable == "y2" ? 1 : 0;
+      request.terms.push_back(term);
+    }
+    request.term_end.push_back(static_cast<int>(request.terms.size()));
+  }
+  const auto columns = static_cast<std::size_t>(times.count()) * run.saved.size();
+  std::array<Summing, 2> sinks = {Summing(columns, reductions), Summing(columns, reductions)};
+  std::array<RunSummary, 2> summaries;
+  for (const std::size_t on_device : {std::size_t{0}, std::size_t{1}}) {
+    DeviceDemand demand{run.instances, run.instance_shape()};
+    demand.sampling = DeviceSampling{sampling_source(), *run.plan};
+    if (on_device == 1) demand.sums = DeviceSumming{sums_source(), request};
+    const auto program = devices->load(device_source({"robertson", {.method = "radau5"}}), demand);
+    run.device = program.get();
+    summaries[on_device] = run_ensemble(run, sinks[on_device]);
+  }
+  EXPECT_GT(sinks[0].chunks_of_rows, 0);
+  EXPECT_EQ(sinks[1].chunks_of_rows, 0);
+  EXPECT_GT(summaries[0].by_status[0], 0);
+  EXPECT_LT(summaries[0].by_status[0], instances);
+  EXPECT_EQ(summaries[1].by_status, summaries[0].by_status);
+  EXPECT_EQ(summaries[1].totals.residuals, summaries[0].totals.residuals);
+  EXPECT_EQ(summaries[1].first_failure.instance, summaries[0].first_failure.instance);
+  EXPECT_EQ(summaries[1].first_failure.outcome.t_reached, summaries[0].first_failure.outcome.t_reached);
+  for (Statistics Summing::*statistics : {&Summing::values, &Summing::reduced}) {
+    const Moments expected = (sinks[0].*statistics).moments();
+    const Moments found = (sinks[1].*statistics).moments();
+    for (std::size_t column = 0; column < expected.columns(); ++column) {
+      ASSERT_GT(expected.count(column), 1);
+      EXPECT_EQ(found.count(column), expected.count(column));
+      EXPECT_EQ(found.mean(column), expected.mean(column));
+      EXPECT_EQ(found.standard_deviation(column), expected.standard_deviation(column));
+      EXPECT_EQ(found.min(column), expected.min(column));
+      EXPECT_EQ(found.max(column), expected.max(column));
+    }
+  }
+}
 
 TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {
   std::string reason;

@@ -81,8 +81,9 @@ class Backend : public DeviceBackend {
     if (!unavailable_.empty()) throw DeviceError(unavailable_);
     std::vector<ProgramCode> codes;
     for (const DeviceDescription& description : descriptions_) {
-      ProgramCode code{compile(source, description.architecture), {}};
+      ProgramCode code{compile(source, description.architecture), {}, {}};
       if (demand.sampling) code.sampling = compile(demand.sampling->source, description.architecture);
+      if (demand.sums) code.sums = compile(demand.sums->source, description.architecture);
       codes.push_back(std::move(code));
     }
     return std::make_unique<Program>(handles_, codes, source.tier, demand);

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "host/engine/cuda/batch_sums.hpp"
+
 namespace manyfold::cuda {
 namespace {
 
@@ -24,45 +26,18 @@ constexpr int refills = 8;
 
 /// Bytes per instance on the device, and in page-locked memory but for `ready_size`.
 std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& demand) {
-  return static_cast<std::size_t>(bytes_of_instance(demand.shape) + layout.ready_size);
+  const std::size_t rows = static_cast<std::size_t>(bytes_of_instance(demand.shape) + layout.ready_size);
+  return demand.sums ? rows + BatchSums::bytes_per_instance(demand.sums->request, demand.shape) : rows;
 }
-
-/// An array of one batch on the device, and in page-locked memory from where it is copied while the host works on.
-template <class T>
-class BatchArray {
- public:
-  /// `width`: elements of an instance.
-  void allocate(std::size_t capacity, std::int64_t width) {
-    width_ = static_cast<std::size_t>(width);
-    host_.emplace(capacity * width_);
-    device_.emplace(capacity * width_);
-  }
-  void copy_in(const std::vector<T>& from, CUstream stream) {
-    std::copy(from.begin(), from.end(), host_->data());
-    device_->copy_from(host_->data(), from.size(), stream);
-  }
-  /// Returns the bytes.
-  std::size_t begin_copy_out(std::size_t count, CUstream stream) {
-    device_->copy_to(host_->data(), count * width_, stream);
-    return count * width_ * sizeof(T);
-  }
-  /// After the copy.
-  void copy_out(std::vector<T>& to) const { std::copy_n(host_->data(), to.size(), to.begin()); }
-  void clear(CUstream stream) { device_->clear(stream); }
-  T* get() const { return width_ > 0 ? device_->get() : nullptr; }
-
- private:
-  std::size_t width_ = 0;
-  std::optional<PinnedArray<T>> host_;
-  std::optional<DeviceArray<T>> device_;
-};
 
 /// The data of one batch.
 class BatchMemory {
  public:
   BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
       : shape_(demand.shape), ready_(capacity * static_cast<std::size_t>(layout.ready_size)), next_(1) {
-    each([&](const Column& column, auto& array) { array.allocate(capacity, column.width); });
+    // Rows that are added up stay where they are.
+    const bool travels = !demand.sums;
+    each([&](const Column& column, auto& array) { array.allocate(capacity, column.width, travels); });
   }
 
   /// Once, before the first batch: logs are copied whole, also where nothing was written.
@@ -123,21 +98,6 @@ class BatchMemory {
   Columns<BatchArray> columns_;
   DeviceArray<char> ready_;
   DeviceArray<int> next_;
-};
-
-/// Numbers that stay in device memory.
-template <class T>
-class DeviceTable {
- public:
-  DeviceTable(const T* numbers, std::size_t count) : numbers_(count) {
-    const Stream stream;
-    numbers_.copy_from(numbers, count, stream.get());
-    stream.synchronize();
-  }
-  const T* get() const { return numbers_.get(); }
-
- private:
-  DeviceArray<T> numbers_;
 };
 
 /// A plan whose numbers are in device memory.
@@ -252,6 +212,11 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
     cu.check(cu.load_module(&loaded.sampling_module, code.sampling.binary.data()), "cuModuleLoadData");
     cu.check(cu.get_function(&loaded.sample, loaded.sampling_module, "manyfold_sample"), "cuModuleGetFunction");
   }
+  if (!code.sums.binary.empty()) {
+    cu.check(cu.load_module(&loaded.sums_module, code.sums.binary.data()), "cuModuleLoadData");
+    cu.check(cu.get_function(&loaded.reduce, loaded.sums_module, "manyfold_reduce"), "cuModuleGetFunction");
+    cu.check(cu.get_function(&loaded.add_up, loaded.sums_module, "manyfold_add_up"), "cuModuleGetFunction");
+  }
   CUfunction layout = nullptr;
   const bool fused = tier == Tier::fused;
   cu.check(cu.get_function(&layout, loaded.module, fused ? "manyfold_layout" : "manyfold_phased_layout"),
@@ -337,7 +302,16 @@ void Program::choose_batch_size() {
   // Of every batch the host keeps a few copies.
   const auto bytes = static_cast<std::int64_t>(bytes_per_instance(devices_.front().layout, demand_));
   const std::int64_t most = std::max<std::int64_t>(std::min({fits, most_batch, most_batch_bytes / bytes}), 32);
-  batch_size_ = std::clamp<std::int64_t>(std::min(share, full), 32, most);
+  batch_size_ = demand_.sums ? batch_of_groups(std::min(share, full), most)
+                             : std::clamp<std::int64_t>(std::min(share, full), 32, most);
+}
+
+std::int64_t Program::batch_of_groups(std::int64_t suitable, std::int64_t fit) {
+  if (demand_.instances <= std::min(fit, rows_per_group)) return std::max<std::int64_t>(demand_.instances, 32);
+  const std::int64_t groups = std::min((suitable + rows_per_group - 1) / rows_per_group, fit / rows_per_group);
+  if (groups > 0) return groups * rows_per_group;
+  demand_.sums.reset();
+  return std::clamp<std::int64_t>(suitable, 32, fit);
 }
 
 Program::~Program() {
@@ -345,6 +319,7 @@ Program::~Program() {
     driver().set_current(loaded.context);
     driver().unload_module(loaded.module);
     if (loaded.sampling_module != nullptr) driver().unload_module(loaded.sampling_module);
+    if (loaded.sums_module != nullptr) driver().unload_module(loaded.sums_module);
   }
 }
 
@@ -381,6 +356,11 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   const bool sampled = demand_.sampling.has_value();
   std::optional<DevicePlan> plan;
   if (sampled) plan.emplace(demand_.sampling->plan);
+  std::optional<BatchSums> sums;
+  if (demand_.sums) {
+    sums.emplace(demand_.sums->request, demand_.shape, static_cast<std::size_t>(batch_size_), device.reduce,
+                 device.add_up);
+  }
   DeviceArray<char> settings(static_cast<std::size_t>(layout.options_size));
   DeviceArray<int> cancelled(1);
   DeviceArray<Utilisation> used(1);
@@ -430,12 +410,17 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
     } else {
       integrate_fused(device, batch, stream.get());
     }
-    copied_back_ += memory.begin_copy_out(count, sampled, stream.get());
+    copied_back_ +=
+        sums ? sums->begin_copy_out(batch, stream.get()) : memory.begin_copy_out(count, sampled, stream.get());
     while (stream.busy()) {
       watch();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
-    memory.copy_out(*chunk, sampled);
+    if (sums) {
+      chunk->digest = sums->copy_out();
+    } else {
+      memory.copy_out(*chunk, sampled);
+    }
     feed.store(*chunk);
   }
   Utilisation mine;

@@ -14,6 +14,7 @@ namespace manyfold::cuda {
 struct ProgramCode {
   DeviceCode kernel;
   DeviceCode sampling;  ///< if inputs are computed there
+  DeviceCode sums;      ///< if instances are added up there
 };
 
 /// A device with the kernel loaded. Its context is the process's primary one, kept until the process ends.
@@ -26,6 +27,9 @@ struct LoadedDevice {
   CUfunction integrate = nullptr;
   CUmodule sampling_module = nullptr;  ///< null unless inputs are computed on the device
   CUfunction sample = nullptr;
+  CUmodule sums_module = nullptr;  ///< null unless instances are added up on the device
+  CUfunction reduce = nullptr;
+  CUfunction add_up = nullptr;
   PhasedFunctions phased;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
   std::size_t thread_memory = 0;  ///< bytes that the device sets aside for the threads' own memory
@@ -47,6 +51,7 @@ class Program : public DeviceProgram {
 
   int workers() const override { return static_cast<int>(devices_.size()) * streams_per_device; }
   std::int64_t batch_size() const override { return batch_size_; }
+  bool adds_up() const override { return demand_.sums.has_value(); }
   std::string shape() const override;
   void integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) override;
   std::int64_t bytes_copied_back() const override { return copied_back_; }
@@ -59,6 +64,8 @@ class Program : public DeviceProgram {
   void integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const;
   /// Divides the memory that the devices allow between instances in flight and batches.
   void choose_batch_size();
+  /// `fit`: instances at most, and `suitable` ones at best. Where whole groups do not fit, rows come back after all.
+  std::int64_t batch_of_groups(std::int64_t suitable, std::int64_t fit);
 
   std::vector<LoadedDevice> devices_;
   Tier tier_;

@@ -1,0 +1,33 @@
+#pragma once
+// Sums over groups of instances, which a device may send in place of their rows.
+#include <cstdint>
+#include <vector>
+
+#include <manyfold/result.hpp>
+
+#include "kernels/statistics/moments.hpp"
+#include "kernels/statistics/outcomes.hpp"
+#include "kernels/statistics/reduction.hpp"
+
+namespace manyfold {
+
+/// Which sums a sink wants, if it can do without rows.
+struct SumRequest {
+  bool values = false;               ///< moments of the saved values at all output times
+  std::vector<ReductionTerm> terms;  ///< of all reductions, one after another
+  std::vector<int> term_end;         ///< [reductions]: one past the last term of a reduction
+  int reductions() const { return static_cast<int>(term_end.size()); }
+};
+
+/// What stands for the rows of a chunk, which has none: sums over groups of `rows_per_group` instances, of which the
+/// last may have fewer.
+struct GroupSums : ChunkDigest {
+  std::vector<ColumnMoments> values;      ///< [groups][times][saved], if asked for
+  std::vector<ColumnMoments> reductions;  ///< [groups][reductions]
+  std::vector<OutcomeSums> outcomes;      ///< [groups]
+
+  /// Those of `chunk`, if it has them.
+  static const GroupSums* of(const Chunk& chunk) { return dynamic_cast<const GroupSums*>(chunk.digest.get()); }
+};
+
+}  // namespace manyfold

@@ -1,0 +1,14 @@
+#pragma once
+// The entry points that add up a batch on a device. They are a program of their own, compiled without the contraction
+// of products and sums, so that it gives what the host gives, to the last bit.
+#include "sums.hpp"
+
+extern "C" __global__ void manyfold_reduce(const manyfold::DeviceSums sums) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i < sums.count) manyfold::reduce_instance(sums, i);
+}
+
+extern "C" __global__ void manyfold_add_up(const manyfold::DeviceSums sums) {
+  const int thread = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (thread < manyfold::threads_of_sums(sums)) manyfold::add_up(sums, thread);
+}

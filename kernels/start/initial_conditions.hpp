@@ -58,7 +58,7 @@ class InitialConditions {
     } else if constexpr (System::singular_mass_matrix() && (!at_start || System::gives_by_kind())) {
       slide(active, t, span, y, dy, p, weight, result);
     } else {
-      search(active, t, span, y, dy, p, tolerances, result);
+      search(active, t, span, y, dy, p, tolerances, weight, result);
     }
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
@@ -191,16 +191,15 @@ class InitialConditions {
     return select(time > Real(0.0), min(time, longest), select(speed > Real(0.0), Real(1e-4) * longest, longest));
   }
 
-  /// Damped Newton iteration for the unknowns.
+  /// Damped Newton iteration for the unknowns, with the error norm of each iterate.
   MANYFOLD_INLINE void search(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                               const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
-                              InitialPoint<Real>& result) {
+                              Real (&weight)[n], InitialPoint<Real>& result) {
     Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       // Guesses of zero are of another size than what is found: the tolerance is that of the values themselves.
-      Real weight[n];
       error_weights(tolerances, y, weight);
       const Real step = Real(1e-6) * span;
       const Point point{t, y, dy, p, weight, rtol_, step};

@@ -406,9 +406,7 @@ int run(const RunArguments& arguments) {
   print_result(summary, sweep, prepared, file, plan, verification, output_name, arguments.json);
   if (summary.interrupted || stop_requested) return interrupted;
   if (verification && verification->verdict != Verdict::verified) return some_failed;
-  const auto good = summary.by_status[static_cast<std::size_t>(Status::success)] +
-                    summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)];
-  return good == summary.instances ? all_succeeded : some_failed;
+  return summary.failures() == 0 ? all_succeeded : some_failed;
 }
 
 }  // namespace manyfold::cli

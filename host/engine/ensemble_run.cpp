@@ -135,11 +135,10 @@ class Worker : public DeviceFeed {
 
   void store(Chunk& chunk) override {
     if (sampled_on_device_) fill_times(chunk);
-    RunSummary summary;
-    summary.add(chunk);
-    count(chunk.count, chunk.count - summary.by_status[static_cast<std::size_t>(Status::success)] -
-                           summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)]);
+    const std::int64_t instances = chunk.count;
+    const std::int64_t failures = summary_.failures();
     close(**std::find_if(open_.begin(), open_.end(), [&](const OpenChunk* open) { return &open->chunk == &chunk; }));
+    count(instances, summary_.failures() - failures);
   }
 
   bool cancelled() override { return queue_.stopped(); }

@@ -22,6 +22,14 @@ void add(Counters& totals, const Counters& counters) {
 
 }  // namespace
 
+std::int64_t RunSummary::failures() const {
+  std::int64_t result = 0;
+  for (std::size_t i = 0; i < by_status.size(); ++i) {
+    if (!succeeded(static_cast<Status>(i))) result += by_status[i];
+  }
+  return result;
+}
+
 void RunSummary::add(const Chunk& chunk) {
   if (const GroupSums* sums = GroupSums::of(chunk)) {
     for (const OutcomeSums& group : sums->outcomes) {

@@ -38,6 +38,8 @@ struct RunSummary {
   int threads = 0;
   bool interrupted = false;
 
+  /// Instances that did not succeed.
+  std::int64_t failures() const;
   /// Adds the outcomes and first events of a chunk.
   void add(const Chunk& chunk);
   /// Adds what another one has added up.

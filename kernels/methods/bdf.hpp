@@ -201,6 +201,10 @@ class BackwardDifferentiation {
     result.iterations = newton.iterations;
     result.error = estimate_errors(state, h, at);
     if constexpr (passes_errors_on) count_work<Real>(work.solves, live & !result.singular, Real(4.0));
+    if constexpr (looks_within) {
+      count_work<Real>(work.residuals, live & !result.singular, Real(double(points.count)));
+      count_work<Real>(work.solves, live & !result.singular, Real(1.0));
+    }
     return result;
   }
 
@@ -372,7 +376,7 @@ class BackwardDifferentiation {
   /// What forced equations say of the polynomial of the attempt: (c_j F_y' + F_y)^-1 times their residual within the
   /// step, where it is largest.
   MANYFOLD_INLINE Real error_within(const State& state, const Real& h) {
-    if constexpr (tests_interior<System>() && System::forced()) {
+    if constexpr (looks_within) {
       Path path;
       path.h = h;
       path.last_order = state.path.order;
@@ -424,6 +428,7 @@ class BackwardDifferentiation {
     });
   }
 
+  static constexpr bool looks_within = tests_interior<System>() && System::forced();
   /// No part of a step longer than `longest_unseen` lies between them.
   static constexpr InteriorPoints points{.count = 7, .theta = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875}};
 

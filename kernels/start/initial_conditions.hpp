@@ -99,8 +99,9 @@ class InitialConditions {
   /// Derivatives that change by less, relative to themselves, are found.
   static constexpr double small_change = 1e-6;
   static constexpr int most_iterations = 30;
+  /// Rounds of two short implicit Euler steps; the line through them may leave the solution by this part of the
+  /// tolerance.
   static constexpr int most_slides = 4;
-  /// A line may leave the solution by this part of the tolerance.
   static constexpr double most_curved = 0.01;
   /// Derivatives that still change after this many iterations do so by rounding errors of terms that cancel.
   static constexpr int most_slope_iterations = 12;
@@ -256,7 +257,7 @@ class InitialConditions {
         const Mask hopeless = improving & (damping < Real(least_damping));
         searching = searching & !hopeless;
         improving = improving & !hopeless;
-        result.consistent = result.consistent & !(hopeless & (size > Real(rounding_correction)));
+        result.consistent = result.consistent & (Mask(!hopeless) | (size <= Real(rounding_correction)));
       }
       Mask finite(true);
       for (int i = 0; i < n; ++i) finite = finite & is_finite(F[i]);
@@ -521,22 +522,22 @@ class InitialConditions {
     Mask sliding = active;
     for (int round = 0; round < most_slides && any(sliding); ++round) {
       Real v[n];
-      Real first[n];
+      Real curvature[n];  // between the slopes of both steps
       for (int i = 0; i < n; ++i) v[i] = dy[i];
       Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular);
       Real landed[n];
       for (int i = 0; i < n; ++i) {
         landed[i] = y[i] + h * v[i];
-        first[i] = v[i];
+        curvature[i] = -h * v[i];
       }
       good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular);
       for (int i = 0; i < n; ++i) {
         y[i] = select(good, landed[i] - h * v[i], y[i]);
         dy[i] = select(good, v[i], dy[i]);
-        first[i] = h * (v[i] - first[i]);
+        curvature[i] += h * v[i];
       }
       converged = converged & (good | !sliding);
-      const Real curved = weighted_norm(first, weight);
+      const Real curved = weighted_norm(curvature, weight);
       sliding = round == 0 ? good : good & (curved > Real(most_curved));
       const Real next = round == 0
                             ? Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span)

@@ -50,7 +50,7 @@ std::string failure_text(const FirstFailure& failure, const ModelDescription& mo
   std::string text =
       fmt::format("instance {}, {} at t = {:.6g}", failure.instance, status_name(outcome.status), outcome.t_reached);
   if (outcome.worst_equation >= 0) {
-    text += fmt::format(", residual {:.3g} in equation {}", outcome.residual_norm,
+    text += fmt::format(", residual {:.3g} in {}", outcome.residual_norm,
                         printable(model.equation_label(outcome.worst_equation)));
   }
   return text;

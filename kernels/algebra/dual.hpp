@@ -46,6 +46,17 @@ struct Dual {
     return result;
   }
 
+  /// The same where f'(x) may be infinite, at the end of f's domain: what does not change x does not change f(x), so
+  /// sqrt(max(x, 0)) has the derivative 0 for x < 0.
+  static MANYFOLD_INLINE Dual chain_to_the_end(const Dual& x, const Real& function, const Real& derivative) {
+    Dual result;
+    result.value = function;
+    for (int k = 0; k < N; ++k) {
+      result.tangent[k] = select(x.tangent[k] == Real(0.0), Real(0.0), derivative * x.tangent[k]);
+    }
+    return result;
+  }
+
   friend MANYFOLD_INLINE Dual operator+(const Dual& a) { return a; }
   friend MANYFOLD_INLINE Dual operator-(const Dual& a) {
     Dual result;
@@ -71,15 +82,16 @@ struct Dual {
     for (int k = 0; k < N; ++k) result.tangent[k] = a.tangent[k] * b.value + a.value * b.tangent[k];
     return result;
   }
-  /// A quotient whose denominator overflows, as that of 1 / (1 + exp(x)), is 0 with all its derivatives.
+  /// A quotient whose denominator or its derivative overflows, as that of 1 / (1 + exp(1000 x)), has the derivative 0.
   friend MANYFOLD_INLINE Dual operator/(const Dual& a, const Dual& b) {
     const Real reciprocal = Real(1.0) / b.value;
-    const auto overflows = reciprocal == Real(0.0);
+    const auto huge = reciprocal * reciprocal == Real(0.0);
     Dual result;
     result.value = a.value * reciprocal;
     for (int k = 0; k < N; ++k) {
       const Real tangent = (a.tangent[k] - result.value * b.tangent[k]) * reciprocal;
-      result.tangent[k] = select(overflows, Real(0.0), tangent);
+      const auto finite = tangent - tangent == Real(0.0);
+      result.tangent[k] = select(huge & !finite, Real(0.0), tangent);
     }
     return result;
   }
@@ -124,9 +136,9 @@ struct Dual {
     Dual result;
     result.value = Real(a) / b.value;
     const Real derivative = -result.value / b.value;
-    const auto overflows = result.value == Real(0.0);
+    const auto vanishes = derivative == Real(0.0);
     for (int k = 0; k < N; ++k) {
-      result.tangent[k] = select(overflows, Real(0.0), derivative * b.tangent[k]);
+      result.tangent[k] = select(vanishes, Real(0.0), derivative * b.tangent[k]);
     }
     return result;
   }
@@ -154,11 +166,11 @@ struct Dual {
 
   friend MANYFOLD_INLINE Dual sqrt(const Dual& x) {
     const Real root = sqrt(x.value);
-    return chain(x, root, Real(0.5) / root);
+    return chain_to_the_end(x, root, Real(0.5) / root);
   }
   friend MANYFOLD_INLINE Dual cbrt(const Dual& x) {
     const Real root = cbrt(x.value);
-    return chain(x, root, Real(1.0) / (Real(3.0) * root * root));
+    return chain_to_the_end(x, root, Real(1.0) / (Real(3.0) * root * root));
   }
   friend MANYFOLD_INLINE Dual exp(const Dual& x) {
     const Real power = exp(x.value);
@@ -182,10 +194,10 @@ struct Dual {
     return chain(x, tangent_value, Real(1.0) + tangent_value * tangent_value);
   }
   friend MANYFOLD_INLINE Dual asin(const Dual& x) {
-    return chain(x, asin(x.value), Real(1.0) / sqrt(Real(1.0) - x.value * x.value));
+    return chain_to_the_end(x, asin(x.value), Real(1.0) / sqrt(Real(1.0) - x.value * x.value));
   }
   friend MANYFOLD_INLINE Dual acos(const Dual& x) {
-    return chain(x, acos(x.value), Real(-1.0) / sqrt(Real(1.0) - x.value * x.value));
+    return chain_to_the_end(x, acos(x.value), Real(-1.0) / sqrt(Real(1.0) - x.value * x.value));
   }
   friend MANYFOLD_INLINE Dual atan(const Dual& x) {
     return chain(x, atan(x.value), Real(1.0) / (Real(1.0) + x.value * x.value));
@@ -208,7 +220,7 @@ struct Dual {
   template <DualConstant<Real> Number>
   friend MANYFOLD_INLINE Dual pow(const Dual& x, const Number& power) {
     const Real exponent(power);
-    return chain(x, pow(x.value, exponent), exponent * pow(x.value, exponent - Real(1.0)));
+    return chain_to_the_end(x, pow(x.value, exponent), exponent * pow(x.value, exponent - Real(1.0)));
   }
   friend MANYFOLD_INLINE Dual pow(const Dual& x, const Dual& exponent) {
     const Real power = pow(x.value, exponent.value);
@@ -218,7 +230,7 @@ struct Dual {
     Dual result;
     result.value = power;
     for (int k = 0; k < N; ++k) {
-      result.tangent[k] = by_base * x.tangent[k];
+      result.tangent[k] = select(x.tangent[k] == Real(0.0), Real(0.0), by_base * x.tangent[k]);
       // 0 * NaN from log of a negative base must not spoil an exponent that is constant.
       result.tangent[k] += select(exponent.tangent[k] == Real(0.0), Real(0.0), by_exponent * exponent.tangent[k]);
     }

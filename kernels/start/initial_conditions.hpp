@@ -98,7 +98,9 @@ class InitialConditions {
   static constexpr double rounding_correction = 0.1;
   /// Derivatives that change by less, relative to themselves, are found.
   static constexpr double small_change = 1e-6;
-  static constexpr int most_iterations = 30;
+  /// Exponentials of diodes bring Newton's method closer by one thermal voltage per iteration: a guess that is too high
+  /// by a volt needs 40 or 80.
+  static constexpr int most_iterations = 100;
   /// Rounds of two short implicit Euler steps; the line through them may leave the solution by this part of the
   /// tolerance.
   static constexpr int most_slides = 4;

@@ -70,6 +70,21 @@ TEST(Dual, DifferentiatesQuotientsWhoseDenominatorOverflows) {
   expect_derivative("logistic function", 800.0, 0.0, [](auto v) { return 1.0 / (1.0 + exp(v)); });
   expect_derivative("quotient of two duals", 800.0, 0.0, [](auto v) { return v / (1.0 + exp(v)); });
   expect_derivative("square of the hyperbolic secant", 800.0, 0.0, [](auto v) { return 1.0 / (cosh(v) * cosh(v)); });
+  // exp(1000 x) is finite here, and its derivative is not.
+  expect_derivative("steep logistic function", 0.708, 0.0, [](auto v) { return 1.0 / (1.0 + exp(1000.0 * v)); });
+  expect_derivative("steep quotient", 0.708, 0.0, [](auto v) { return exp(1000.0 * v) / (1.0 + exp(1000.0 * v)); });
+  expect_derivative("large numbers", 0.5, 1e-3, [](auto v) { return 1e200 * v / (1e203 + 0.0 * v); });
+}
+
+// At the ends of their domains functions have infinite derivatives, which count where their arguments change.
+TEST(Dual, DifferentiatesFunctionsOfArgumentsThatStayAtTheEnd) {
+  expect_derivative("square root", -1.0, 0.0, [](auto v) { return sqrt(max(v, decltype(v)(0.0))); });
+  expect_derivative("cubic root", -1.0, 0.0, [](auto v) { return cbrt(max(v, decltype(v)(0.0))); });
+  expect_derivative("power", -1.0, 0.0, [](auto v) { return pow(max(v, decltype(v)(0.0)), 0.7); });
+  expect_derivative("power of two duals", -1.0, 0.0,
+                    [](auto v) { return pow(max(v, decltype(v)(0.0)), decltype(v)(0.7)); });
+  expect_derivative("arc sine", 2.0, 0.0, [](auto v) { return asin(min(v, decltype(v)(1.0))); });
+  expect_derivative("arc cosine", 2.0, 0.0, [](auto v) { return acos(min(v, decltype(v)(1.0))); });
 }
 
 TEST(PackMath, AgreesWithTheScalarFunctionsInEveryLane) {

@@ -161,4 +161,28 @@ struct Ignition {
   }
 };
 
+/// A tank that runs empty by Torricelli's law. The root of the level has an infinite slope at zero.
+struct EmptyingTank {
+  static constexpr const char* name = "emptying_tank";
+  static constexpr double t_span[] = {0.0, 20.0};
+  static constexpr Parameter parameters[] = {{.name = "k", .value = 0.3}};
+  static constexpr Variable variables[] = {{.name = "h", .initial = 1.0}, {.name = "q", .algebraic = true}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = -y[1];
+    f[1] = y[1] - p[0] * sqrt(max(y[0], 0.0));
+  }
+};
+
+/// A diode behind a resistance, whose voltage is sought from a guess 53 thermal voltages too high.
+struct Diode {
+  static constexpr const char* name = "diode";
+  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr Parameter parameters[] = {{.name = "R", .value = 1000.0}};
+  static constexpr Variable variables[] = {{.name = "x"}, {.name = "v", .initial = 1.2, .algebraic = true}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = y[1] - y[0];
+    f[1] = (2.0 - y[1]) / p[0] - 1e-15 * (exp(y[1] / 0.015) - 1.0);
+  }
+};
+
 }  // namespace manyfold::test

@@ -127,5 +127,35 @@ TEST(Ignition, RateConstantsOfAnySizeAreUnknownsLikeOthers) {
   expect(test::own_kernel<test::Ignition, Bdf>(), 2400);
 }
 
+// sqrt(h) falls linearly to zero, which is reached at t = 2 sqrt(h(0)) / k. The derivative of sqrt(max(h, 0)) was no
+// number for h < 0, and every method ended there.
+TEST(EmptyingTank, StaysEmpty) {
+  const std::vector<double> times = {3.0, 6.5, 8.0, 20.0};
+  const auto expect = [&](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-4, 1e-6}) {
+      const test::Results result = solve(kernel, rtol, times);
+      ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method << " " << rtol;
+      for (std::size_t k = 0; k < times.size(); ++k) {
+        const double root = std::max(0.0, 1.0 - 0.15 * times[k]);
+        // The flow of an empty tank is the root of what is left, 1e-9 and more.
+        EXPECT_NEAR(result.values[2 * k], root * root, 10.0 * rtol) << kernel.kernel->method << " " << rtol;
+        EXPECT_NEAR(result.values[2 * k + 1], 0.3 * root, 30.0 * rtol) << kernel.kernel->method << " " << rtol;
+      }
+    }
+  };
+  expect(test::own_kernel<test::EmptyingTank, Radau5>());
+  expect(test::own_kernel<test::EmptyingTank, Rodas5p>());
+  expect(test::own_kernel<test::EmptyingTank, Esdirk54>());
+  expect(test::own_kernel<test::EmptyingTank, Bdf>());
+}
+
+// Newton's method comes closer by one thermal voltage per iteration. The start gave up after 30.
+TEST(Diode, IsFoundFromAGuessThatIsTooHigh) {
+  const test::Results result = solve(test::own_kernel<test::Diode, Radau5>(), 1e-8, {0.0});
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  const double v = result.values[1];
+  EXPECT_NEAR((2.0 - v) / 1000.0, 1e-15 * std::expm1(v / 0.015), 1e-10);
+}
+
 }  // namespace
 }  // namespace manyfold

@@ -9,6 +9,7 @@
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../start/initial_conditions.hpp"
+#include "jumps.hpp"
 #include "step_controller.hpp"
 
 namespace manyfold {
@@ -55,6 +56,7 @@ class Integrator {
   static constexpr bool projects = manyfold::projects<System>();
   /// Are algebraic variables settled at output times?
   static constexpr bool settles = settles_output<Alone<System>>();
+  static constexpr bool passes_jumps = manyfold::passes_jumps<System>();
 
   MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
                              const Team& team = {})
@@ -71,6 +73,7 @@ class Integrator {
     state_.memory = {};  // which start reads
     state_.memory.start(Mask(true));
     state_.ahead = state_.patient = state_.discontinuous = Mask(false);
+    if constexpr (passes_jumps) jump_.passed = Mask(false);
     work_.newton_passes = 0.0;
   }
 
@@ -130,6 +133,7 @@ class Integrator {
     state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
     control_.restart(Lanes::only(lane), state_);
+    if constexpr (passes_jumps) jump_.passed = jump_.passed & !Lanes::only(lane);
     put(accepted_, 0.0);
     put(rejected_, 0.0);
     put(newton_failures_, 0.0);
@@ -227,6 +231,7 @@ class Integrator {
     }
     control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
     control_.watch_for_jumps(options_, t_end_, state_, attempt, h, rejected);
+    if constexpr (passes_jumps) jump_.passed = jump_.passed & !accepted;
 
     // What the error test finds may be what Newton's method left.
     state_.contraction = select(rejected, Real(1.0), state_.contraction);
@@ -243,7 +248,15 @@ class Integrator {
     }
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) {
-      const auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
+      auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
+      if constexpr (passes_jumps) {
+        const Mask stuck = hopeless | ((rejected | failed) & (abs(h) <= negligible_step(state_.t, t_end_)));
+        if (any(stuck) && options_.steps.fixed_step == 0.0) {
+          const Mask passed = pass_jump(stuck, hopeless, h);
+          hopeless = hopeless & !passed;
+          accepted = accepted | passed;
+        }
+      }
       status_ = select(hopeless & live(), reason, status_);
     }
     const Mask exhausted =
@@ -251,6 +264,15 @@ class Integrator {
     status_ = select(exhausted, code(Status::max_steps), status_);
     for (int i = 0; i < n; ++i) state_.weight[i] = select(accepted, weight(i), state_.weight[i]);
     return accepted;
+  }
+
+  /// Lanes whose last step was a jump, which has no path.
+  MANYFOLD_INLINE Mask passed_jump() const {
+    if constexpr (passes_jumps) {
+      return jump_.passed;
+    } else {
+      return Mask(false);
+    }
   }
 
   /// Lanes with an event in the step just taken.
@@ -505,12 +527,27 @@ class Integrator {
                   InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)));
   }
 
-  /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
-  /// are none. Found in double precision, like those at the start, whose packs may have fewer lanes. Returns the first
-  /// step that suits them.
-  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
+  /// Consistent conditions in the lanes of a pack, and how they were found.
+  struct ConsistentLanes {
+    Real y[n];
+    Real dy[n];
+    Real status = Real(running);
+    Real residual_norm = Real(0.0);
+    Real worst_equation = Real(-1.0);
+    Real first_step = Real(0.0);
+    Mask moved = Mask(false);
+    Mask close = Mask(false);
+  };
+
+  /// Consistent conditions at t in the lanes of `lanes`, from the values of state_.y. Found in double precision, like
+  /// those at the start, whose packs may have fewer lanes.
+  MANYFOLD_OUTLINE void find_consistent(const Mask& lanes, const Real& time, const Real& span,
+                                        ConsistentLanes& found) const {
     using Wide = LaneTraits<InitialReal>;
-    Real first_step(0.0);
+    for (int i = 0; i < n; ++i) {
+      found.y[i] = state_.y[i];
+      found.dy[i] = state_.dy[i];
+    }
     for (int first = 0; first < Lanes::width; first += Wide::width) {
       const auto widen = [first](InitialReal& to, const Real& from) {
         for (int k = 0; k < Wide::width; ++k) Wide::set(to, k, Lanes::get(from, first + k));
@@ -521,7 +558,7 @@ class Integrator {
       InitialReal y[n];
       InitialReal dy[n];
       InitialReal p[System::constants_size];
-      widen(t, state_.t);
+      widen(t, time);
       widen(longest, span);
       widen(wanted, select(lanes, Real(1.0), Real(0.0)));
       for (int i = 0; i < n; ++i) widen(y[i], state_.y[i]);
@@ -531,17 +568,64 @@ class Integrator {
       const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
       for (int k = 0; k < Wide::width; ++k) {
         if (!Lanes::test(lanes, first + k)) continue;
-        Lanes::set(status_, first + k, Wide::get(status, k));
-        Lanes::set(passage_.residual_norm, first + k, Wide::get(point.residual_norm, k));
-        Lanes::set(passage_.worst_equation, first + k, Wide::get(point.worst_equation, k));
-        Lanes::set(first_step, first + k, Wide::get(point.first_step, k));
+        const auto put = [&](Real& to, const InitialReal& from) { Lanes::set(to, first + k, Wide::get(from, k)); };
+        put(found.status, status);
+        put(found.residual_norm, point.residual_norm);
+        put(found.worst_equation, point.worst_equation);
+        put(found.first_step, point.first_step);
+        if (Wide::test(point.moved, k)) found.moved = found.moved | Lanes::only(first + k);
+        if (Wide::test(point.close, k)) found.close = found.close | Lanes::only(first + k);
         for (int i = 0; i < n; ++i) {
-          Lanes::set(state_.y[i], first + k, Wide::get(y[i], k));
-          Lanes::set(state_.dy[i], first + k, Wide::get(dy[i], k));
+          put(found.y[i], y[i]);
+          put(found.dy[i], dy[i]);
         }
       }
     }
-    return first_step;
+  }
+
+  /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
+  /// are none. Returns the first step that suits them.
+  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
+    ConsistentLanes found;
+    find_consistent(lanes, state_.t, span, found);
+    const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
+    put(status_, found.status);
+    put(passage_.residual_norm, found.residual_norm);
+    put(passage_.worst_equation, found.worst_equation);
+    for (int i = 0; i < n; ++i) {
+      put(state_.y[i], found.y[i]);
+      put(state_.dy[i], found.dy[i]);
+    }
+    return found.first_step;
+  }
+
+  /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
+  /// stay, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the constraints that it has
+  /// left by a tolerance: methods that do not solve for their stages keep that error at any h. Returns the lanes that
+  /// go on. A lane that did is not helped again before a step of it has been accepted.
+  MANYFOLD_OUTLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
+    const Real behind = state_.t + h;
+    const Mask candidates = stuck & (abs(t_end_ - behind) < abs(t_end_ - state_.t)) & !jump_.passed;
+    const Mask jumps = candidates & source_jumps<System>(state_, h);
+    const Mask lanes = jumps | (candidates & hopeless);
+    if (!any(lanes)) return Mask(false);
+    ConsistentLanes found;
+    find_consistent(lanes, behind, abs(t_end_ - behind), found);
+    const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
+    const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
+    put(state_.t, behind);
+    if constexpr (coarse_time<Real>) put(t_rest_, Real(0.0));
+    for (int i = 0; i < n; ++i) {
+      put(state_.y[i], found.y[i]);
+      put(state_.dy[i], found.dy[i]);
+    }
+    const Real resolved = Real(1e-10) * max(abs(behind), abs(t_end_ - behind));
+    const Real first_step = min(max(found.first_step, resolved), Real(options_.steps.max_step));
+    restart(passed, select(h < Real(0.0), -first_step, first_step));
+    status_ = select(passed & (behind == t_end_), code(Status::success), status_);
+    if constexpr (System::has_events) put(passage_.reached, behind);
+    jump_.passed = jump_.passed | passed;
+    return passed;
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
@@ -593,6 +677,10 @@ class Integrator {
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;
+  struct Jump {
+    Mask passed;  ///< and no step accepted since
+  };
+  typename Either<passes_jumps, Jump, None>::type jump_;
   // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
   typename Either<System::has_events, Passage, None>::type passage_;
 };

@@ -107,11 +107,12 @@ class LaneDriver : ObserverLink<Observer> {
   /// stores the instances that ended.
   MANYFOLD_INLINE void settle(const Mask& live, const Mask& accepted) {
     save(accepted);
+    const Mask observed = accepted & !integrator_.passed_jump();
     if constexpr (System::has_events) {
-      observe(accepted & !integrator_.struck());
+      observe(observed & !integrator_.struck());
       if (any(integrator_.struck())) pass_events(integrator_.struck());
     } else {
-      observe(accepted);
+      observe(observed);
     }
     const Mask ended = live & !integrator_.live();
     if (any(ended)) {

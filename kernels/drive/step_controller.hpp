@@ -7,6 +7,7 @@
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../stage/reuse_rule.hpp"
+#include "jumps.hpp"
 
 namespace manyfold {
 
@@ -77,7 +78,7 @@ class StepController {
   MANYFOLD_INLINE void watch_for_jumps(const Options& options, const Real& t_end, State& state,
                                        const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
     if constexpr (tests_interior<System>()) {
-      const Real negligible = max(Real(negligible_step) * abs(state.t), Real(1e3 * epsilon<Real>) * abs(t_end));
+      const Real negligible = negligible_step(state.t, t_end);
       const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
       const Mask found = stalled & (abs(h) <= negligible);
       // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
@@ -210,9 +211,6 @@ class StepController {
   static constexpr double most_failures = 40.0;
   /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
   static constexpr double failures_until_patient = 3.0;
-  /// Beside t; the error within a step that short is passed over if it does not fall with h.
-  static constexpr double negligible_step = 1e-9;
-
   StepHistory<Real> history_;
   Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
   Real stale_;

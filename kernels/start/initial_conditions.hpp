@@ -20,6 +20,8 @@ struct InitialPoint {
   Real residual_norm;     ///< max-norm of F where the search failed, else 0
   Real worst_equation;    ///< number of the equation that has it
   Real first_step;        ///< |h| that suits y and y'
+  MaskOf<Real> moved;     ///< the search began off the constraints
+  MaskOf<Real> close;     ///< it took full steps that contracted: no other solution is nearer
 };
 
 template <class System, class Real, bool at_start>
@@ -34,7 +36,7 @@ class InitialConditions {
   MANYFOLD_INLINE InitialPoint<Real> solve(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
                                            Real (&dy)[n], const Real (&p)[System::constants_size],
                                            const Tolerances<n>& tolerances) {
-    InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(-1.0), Real(0.0)};
+    InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(-1.0), Real(0.0), Mask(false), Mask(true)};
     search_factors_.use(search_workspace_);
     euler_factors_.use(euler_workspace_);
     Real weight[n];
@@ -231,6 +233,7 @@ class InitialConditions {
 
       Real damping(1.0);
       Mask improving = searching;
+      if (iteration == 0) result.moved = searching & (size > Real(rounding_correction));
       Real trial_y[n];
       Real trial_dy[n];
       Real trial_F[n];
@@ -254,6 +257,8 @@ class InitialConditions {
           dy[i] = select(accept, trial_dy[i], dy[i]);
           F[i] = select(accept, trial_F[i], F[i]);
         }
+        const Mask slow = (damping < Real(1.0)) | (next_size > Real(0.5) * size);
+        result.close = result.close & !(accept & !small & slow);
         improving = improving & !accept;
         damping = select(improving, Real(0.5) * damping, damping);
         const Mask hopeless = improving & (damping < Real(least_damping));

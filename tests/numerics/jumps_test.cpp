@@ -1,0 +1,166 @@
+// Sources that are switched without an event: algebraic variables jump with them, diodes begin to conduct, and the
+// integration goes on behind the jump. Where a solution ends, none is made up.
+#include <cmath>
+#include <numbers>
+
+#include "tests/numerics/forced.hpp"
+#include "tests/support/accuracy.hpp"
+
+namespace manyfold {
+namespace {
+
+/// The rectifier of `Supply` with a square wave (wave = 0) or a sawtooth (1).
+struct SwitchedSupply {
+  static constexpr const char* name = "switched_supply";
+  static constexpr double t_span[] = {0.0, 0.1};
+  static constexpr Variable variables[] = {
+      {.name = "uC"}, {.name = "uD", .algebraic = true}, {.name = "i", .algebraic = true}};
+  enum { frequency, wave };
+  static constexpr Parameter parameters[] = {{.name = "f", .value = 50.0}, {.name = "wave"}};
+  static constexpr void residual(const auto& t, const auto& y, const auto& dy, const auto& p, auto& F) {
+    const auto phase = p[frequency] * t - floor(p[frequency] * t);
+    const auto square = select(phase < 0.5, 12.0 + 0.0 * t, -12.0 + 0.0 * t);
+    const auto source = select(p[wave] > 0.5, 12.0 * (2.0 * phase - 1.0), square);
+    F[0] = 1e-3 * dy[0] - y[2] + y[0] / 100.0;
+    F[1] = y[2] - 1e-9 * (exp(y[1] / 0.045) - 1.0);
+    F[2] = source - y[2] - y[1] - y[0];
+  }
+};
+
+/// Three phases, six diodes, an inductance, a capacitor and a load.
+struct SixPulseBridge {
+  static constexpr const char* name = "six_pulse_bridge";
+  static constexpr double t_span[] = {0.0, 0.06};
+  static constexpr Variable variables[] = {{.name = "uC"},
+                                           {.name = "iL"},
+                                           {.name = "phase", .algebraic = true, .count = 3},
+                                           {.name = "upper", .algebraic = true},
+                                           {.name = "lower", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "f", .value = 25.7352705195587}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto diode = [](const auto& u) { return 9.3244975e-10 * (exp(u / 0.022620942) - 1.0) + 1e-6 * u; };
+    f[0] = (y[1] - y[0] / 73.9992) / 4.3823825e-4;
+    f[1] = (y[5] - y[6] - y[0]) / 8.1891196e-4;
+    f[5] = -y[1];
+    f[6] = -y[1];
+    for (int k = 0; k < 3; ++k) {
+      const auto source = 15.060497 * sin(2.0 * std::numbers::pi * (p[0] * t - k / 3.0));
+      const auto up = diode(y[2 + k] - y[5]);
+      const auto down = diode(y[6] - y[2 + k]);
+      f[2 + k] = (source - y[2 + k]) / 0.39705514 - up + down;
+      f[5] = f[5] + up;
+      f[6] = f[6] + down;
+    }
+  }
+};
+
+/// z belongs to a branch of 0 = z^3 - z + t - 1 that ends at t = 1 + 2 / (3 sqrt(3)); another one goes on.
+struct Fold {
+  static constexpr const char* name = "fold";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Variable variables[] = {{.name = "x"}, {.name = "z", .initial = 1.3, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "rate", .value = 1.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = y[1];
+    f[1] = y[1] * y[1] * y[1] - y[1] + p[0] * t - 1.0;
+  }
+};
+
+template <class Model>
+test::Results solve(const LoadedKernel& kernel, double rtol, const std::vector<double>& times,
+                    const std::vector<std::vector<double>>& rows = {}) {
+  test::Ensemble ensemble{};
+  ensemble.loaded = &kernel;
+  ensemble.repeat_defaults(1);
+  if (!rows.empty()) ensemble.parameters.clear();
+  for (const std::vector<double>& row : rows) {
+    ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
+  }
+  ensemble.t_end = Model::t_span[1];
+  ensemble.times = times;
+  ensemble.rtol = rtol;
+  ensemble.atol.assign(kernel.model.variables.size(), 0.01 * rtol);
+  return ensemble.solve();
+}
+
+// Reference: SciPy's Radau at rtol 1e-11 for uC, from jump to jump; the current by bisection. 60 tolerances, since the
+// current is exponential in voltages.
+TEST(SwitchedSupply, GoesOnBehindTheJumps) {
+  const std::vector<double> times = {0.0097, 0.0291, 0.0388, 0.0873};
+  constexpr double square[][3] = {{11.052221304, 0.83452953964, 0.11324915625},
+                                  {11.05499844, 0.83373483614, 0.11126672382},
+                                  {10.124169498, -22.124169497, -1e-9},
+                                  {11.052353585, 0.83449191267, 0.11315450201}};
+  constexpr double sawtooth[][3] = {{-9.2443862332e-9, -0.35999998976, -9.996645373e-10},
+                                    {8.921001936, -10.001001935, -1e-9},
+                                    {8.7518368488, 0.9268609991, 0.88130215214},
+                                    {9.2112921678, -12.451292167, -1e-9}};
+  const auto expect = [&](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-4, 1e-6}) {
+      const test::Results result = solve<SwitchedSupply>(kernel, rtol, times, {{50.0, 0.0}, {50.0, 1.0}});
+      for (std::size_t instance = 0; instance < 2; ++instance) {
+        ASSERT_EQ(result.outcomes[instance].status, Status::success) << kernel.kernel->method << " " << rtol;
+        for (std::size_t k = 0; k < 4; ++k) {
+          for (std::size_t i = 0; i < 3; ++i) {
+            const double reference = instance == 0 ? square[k][i] : sawtooth[k][i];
+            EXPECT_NEAR(result.values[(4 * instance + k) * 3 + i], reference, rtol * (0.6 + 60.0 * std::abs(reference)))
+                << kernel.kernel->method << " " << rtol << " " << times[k];
+          }
+        }
+      }
+    }
+  };
+  expect(test::own_kernel<SwitchedSupply, Radau5>());
+  expect(test::own_kernel<SwitchedSupply, Rodas5p>());
+  expect(test::own_kernel<SwitchedSupply, Esdirk54>());
+  expect(test::own_kernel<SwitchedSupply, Bdf>());
+}
+
+// The last jump is at the end, where either value is right. Twelve frequencies, so that packs have jumps at different
+// times: each as if it were alone.
+TEST(SwitchedSupply, DoesNotDependOnItsNeighbours) {
+  const LoadedKernel kernel = test::own_kernel<SwitchedSupply, Radau5>();
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 12; ++i) rows.push_back({10.0 * (i + 1), i % 2 == 0 ? 0.0 : 1.0});
+  const std::vector<double> times = {0.033, 0.1};
+  const test::Results together = solve<SwitchedSupply>(kernel, 1e-6, times, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const test::Results alone = solve<SwitchedSupply>(kernel, 1e-6, times, {rows[i]});
+    ASSERT_EQ(together.outcomes[i].status, Status::success) << i;
+    for (std::size_t k = 0; k < 6; ++k) EXPECT_EQ(together.values[6 * i + k], alone.values[k]) << i;
+    EXPECT_EQ(together.outcomes[i].counters.steps, alone.outcomes[0].counters.steps) << i;
+  }
+}
+
+// Rosenbrock methods do not solve the equations of the nodes. A step within the tolerance left one of them off by so
+// much that the error of the next was above it at any h: `step_too_small` at rtol 1e-4. Reference: `radau5` and
+// `rodas5p` at rtol 1e-10, which agree to 1e-11.
+TEST(SixPulseBridge, ReturnsToTheConstraints) {
+  const LoadedKernel kernel = test::own_kernel<SixPulseBridge, Rodas5p>();
+  const test::Results result = solve<SixPulseBridge>(kernel, 1e-4, {0.03, 0.06});
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  constexpr double reference[][2] = {{22.92801395, 0.061859338}, {24.660889422, -2.33048e-5}};
+  for (std::size_t k = 0; k < 2; ++k) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_NEAR(result.values[7 * k + i], reference[k][i], 1e-4 * (0.3 + 30.0 * std::abs(reference[k][i]))) << i;
+    }
+  }
+}
+
+TEST(Fold, IsNoJump) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-3, 1e-6}) {
+      const test::Results result = solve<Fold>(kernel, rtol, {3.0});
+      EXPECT_NE(result.outcomes[0].status, Status::success) << kernel.kernel->method;
+      // z changes like the root of the time that is left.
+      EXPECT_NEAR(result.outcomes[0].t_reached, 1.0 + 2.0 / (3.0 * std::numbers::sqrt3), 0.01) << kernel.kernel->method;
+    }
+  };
+  expect(test::own_kernel<Fold, Radau5>());
+  expect(test::own_kernel<Fold, Rodas5p>());
+  expect(test::own_kernel<Fold, Esdirk54>());
+  expect(test::own_kernel<Fold, Bdf>());
+}
+
+}  // namespace
+}  // namespace manyfold

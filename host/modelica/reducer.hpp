@@ -23,6 +23,7 @@ class Reducer {
 
   // reduce_prepare.cpp
   void bind_inputs();
+  void bind_start_times();
   void check_assertions();
   void fold_parameters();
   Node folded_parameter(int variable);
@@ -114,6 +115,7 @@ class Reducer {
   void gather_initial_equations();
   void take_first_reinit();
   int value_before(int index);
+  std::set<int> starts_of(int index);
   bool take_discrete_start(const FlatEquation& equation);
 
   void warn(Place place, const std::string& message);

@@ -212,6 +212,20 @@ TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
       "'Modelica.Math.sin'(time);"));
   EXPECT_EQ(model.equations, 2);
   EXPECT_NE(model.header.find("sin(t)"), std::string::npos) << model.header;
+  // Those that the compiler has itself, for what they are by hand.
+  const CompiledModel constants = compiled(
+      model_text("constant Boolean b[3] = {false, true, true};\nReal y[8];",
+                 "y[1] = if 'Modelica.Math.BooleanVectors.anyTrue'(b) then time else 0.0;\n"
+                 "y[2] = if 'Modelica.Math.BooleanVectors.allTrue'(b) then 0.0 else time;\n"
+                 "y[3] = time + 'Modelica.Math.BooleanVectors.firstTrueIndex'(b);\n"
+                 "y[4] = time + 'Modelica.Math.wrapAngle'(7.0);\ny[5] = time + 'Modelica.Math.atan3'(1.0, 1.0, 7.0);\n"
+                 "y[6] = time + 'Modelica.Electrical.Analog.Semiconductors.exlin2'(-1.5, -1.0, 2.0);\n"
+                 "y[7] = time + 'Modelica.Electrical.Analog.Semiconductors.exlin2'(3.0, -1.0, 2.0);\n"
+                 "y[8] = if 'Modelica.Math.BooleanVectors.oneTrue'(b) then 0.0 else time;"));
+  for (const char* value : {"o[0] = t;", "o[1] = t;", "y_3 = t + 2.0;", "y_4 = t + 0.71681469282041", "o[7] = t;",
+                            "y_5 = t + 7.06858347057703", "y_6 = t + 0.18393972058572", "y_7 = t + 14.778112197861"}) {
+    EXPECT_NE(constants.header.find(value), std::string::npos) << value << "\n" << constants.header;
+  }
   expect_errors(model_text("Real y;", "y = 'Modelica.Math.Vectors.norm'({time});"),
                 {"unknown function 'Vectors.norm'"});
 }

@@ -107,6 +107,28 @@ algorithm
   'z' := if 'x' < 'Minexp' then exp('Minexp') * (1.0 + 'x' - 'Minexp')
     else 'Modelica.Electrical.Analog.Semiconductors.exlin'('x', 'Maxexp');
 end 'Modelica.Electrical.Analog.Semiconductors.exlin2';
+
+function 'Modelica.Blocks.Continuous.Internal.Filter.roots.lowPass'
+  input Real 'cr_in'[:];
+  input Real 'c0_in'[:];
+  input Real 'c1_in'[:];
+  input Real 'f_cut';
+  output Real 'r'[size('cr_in', 1)];
+  output Real 'a'[size('c0_in', 1)];
+  output Real 'b'[size('c0_in', 1)];
+  output Real 'ku'[size('c0_in', 1)];
+protected
+  Real 'w' = 6.283185307179586 * 'f_cut';
+algorithm
+  for 'i' in 1:size('cr_in', 1) loop
+    'r'['i'] := -'w' * 'cr_in'['i'];
+  end for;
+  for 'i' in 1:size('c0_in', 1) loop
+    'a'['i'] := -'w' * 'c1_in'['i'] / 2.0;
+    'b'['i'] := 'w' * sqrt('c0_in'['i'] - ('c1_in'['i'] / 2.0) ^ 2);
+    'ku'['i'] := 'w' ^ 2 * 'c0_in'['i'] / 'b'['i'];
+  end for;
+end 'Modelica.Blocks.Continuous.Internal.Filter.roots.lowPass';
 end 'Modelica';
 )";
 

@@ -226,6 +226,15 @@ TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
                             "y_5 = t + 7.06858347057703", "y_6 = t + 0.18393972058572", "y_7 = t + 14.778112197861"}) {
     EXPECT_NE(constants.header.find(value), std::string::npos) << value << "\n" << constants.header;
   }
+  // s² + c1 w s + c0 w² = (s - a)² + b², with w = 1.
+  const CompiledModel filter = compiled(model_text(
+      "parameter Real 'r[1]'(fixed = false), 'a[1]'(fixed = false), 'b[1]'(fixed = false), 'k[1]'(fixed = false);\n"
+      "Real x(start = 1.0, fixed = true);\ninitial equation\n('r', 'a', 'b', 'k') = "
+      "'Modelica.Blocks.Continuous.Internal.Filter.roots.lowPass'({3.0}, {5.0}, {2.0}, 0.15915494309189535);",
+      "der(x) = 'r[1]' * x + 'a[1]' + 10.0 * 'b[1]' + 100.0 * 'k[1]';"));
+  for (const char* value : {"r_1 = -3.0;", "a_1 = -1.0;", "b_1 = 2.0;", "k_1 = 2.5;"}) {
+    EXPECT_NE(filter.header.find(value), std::string::npos) << value << "\n" << filter.header;
+  }
   expect_errors(model_text("Real y;", "y = 'Modelica.Math.Vectors.norm'({time});"),
                 {"unknown function 'Vectors.norm'"});
 }

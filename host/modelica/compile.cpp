@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
 
 #include <manyfold/error.hpp>
 
@@ -15,11 +18,38 @@ namespace manyfold::modelica {
 
 namespace {
 
-/// With the errors in `diagnostics`.
-ReducedModel reduced_model(const Class& syntax, const std::string& text, bool silent_kinks, Diagnostics& diagnostics) {
+struct Attempt {
+  std::unique_ptr<Diagnostics> diagnostics;
+  ReducedModel model;  ///< complete if nothing is wrong
+};
+
+/// `zeros`: parameters whose value 0 is a constant of the model.
+Attempt attempt(const Class& syntax, const std::string& text, const std::string& file, bool silent_kinks,
+                const std::set<std::string>& zeros) {
+  Attempt result{std::make_unique<Diagnostics>(file, text), {}};
+  Diagnostics& diagnostics = *result.diagnostics;
   FlatModel flat = Flattener(text, diagnostics, silent_kinks).flatten(syntax);
-  if (diagnostics.failed()) return {};
-  return Reducer(std::move(flat), diagnostics).reduce();
+  if (diagnostics.failed()) return result;
+  for (FlatVariable& one : flat.variables) {
+    if (!zeros.contains(one.name)) continue;
+    one.evaluated = true;
+    diagnostics.warn(one.place, fmt::format("the parameter '{}' is 0, and an equation would be divided by it: it is a "
+                                            "constant of the model",
+                                            one.name));
+  }
+  result.model = Reducer(std::move(flat), diagnostics).reduce();
+  return result;
+}
+
+/// What would divide by parameters that are zero gets the structure that it has without them.
+Attempt reduced_model(const Class& syntax, const std::string& text, const std::string& file, bool silent_kinks) {
+  std::set<std::string> zeros;
+  for (;;) {
+    Attempt result = attempt(syntax, text, file, silent_kinks, zeros);
+    const std::size_t known = zeros.size();
+    zeros.insert(result.model.zero_divisors.begin(), result.model.zero_divisors.end());
+    if (zeros.size() == known || result.diagnostics->failed()) return result;
+  }
 }
 
 }  // namespace
@@ -28,16 +58,13 @@ CompiledModel compile_model(const std::string& text, const std::string& file) {
   Diagnostics of_syntax(file, text);
   const auto syntax = parse(text, of_syntax);
   if (of_syntax.failed()) throw UsageError(of_syntax.errors());
-  auto diagnostics = std::make_unique<Diagnostics>(file, text);
-  ReducedModel reduced = reduced_model(*syntax, text, false, *diagnostics);
-  if (reduced.loops_are_switched) {
-    auto again = std::make_unique<Diagnostics>(file, text);
-    ReducedModel smooth = reduced_model(*syntax, text, true, *again);
-    if (!again->failed()) {
-      diagnostics = std::move(again);
-      reduced = std::move(smooth);
-    }
+  Attempt found = reduced_model(*syntax, text, file, false);
+  if (found.model.loops_are_switched) {
+    Attempt smooth = reduced_model(*syntax, text, file, true);
+    if (!smooth.diagnostics->failed()) found = std::move(smooth);
   }
+  const Diagnostics* const diagnostics = found.diagnostics.get();
+  ReducedModel& reduced = found.model;
   const auto expect_none = [&] {
     if (diagnostics->failed()) throw UsageError(diagnostics->errors());
   };

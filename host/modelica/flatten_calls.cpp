@@ -61,8 +61,10 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
     if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
   }
-  if (name.starts_with("Modelica.Math.")) name = name.substr(14);
-  if (!expression.parts[0].quoted) {
+  if (call_table_by_name(name, expression, scope, result)) return result;
+  const bool of_library = name.starts_with("Modelica.Math.");
+  if (of_library) name = name.substr(14);
+  if (of_library || !expression.parts[0].quoted) {
     if (call_elementary(name, expression, scope, result) || call_array(name, expression, scope, result) ||
         call_event(name, expression, scope, result)) {
       return result;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "host/modelica/flattener.hpp"
+#include "host/modelica/library.hpp"
 #include "host/text/nearest_name.hpp"
 
 namespace manyfold::modelica {
@@ -43,8 +44,10 @@ void Flattener::fail(Place place, const std::string& message) {
 }
 
 const Class* Flattener::find_class(const std::string& name) const {
-  const auto found = classes_.find(name);
-  return found == classes_.end() ? nullptr : found->second;
+  if (const auto found = classes_.find(name); found != classes_.end()) return found->second;
+  const auto& library = library_functions().classes.front()->classes;
+  const auto found = std::find_if(library.begin(), library.end(), [&](const auto& one) { return one->name == name; });
+  return found == library.end() ? nullptr : found->get();
 }
 
 /// What the language itself enumerates.

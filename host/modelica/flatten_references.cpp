@@ -153,7 +153,13 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
   const std::vector<int> rest(value.dims.begin() + static_cast<std::ptrdiff_t>(indices.size()), value.dims.end());
   const std::size_t block = count_of(rest);
   if (cases.empty()) fail(place, "the array has no elements");
-  if (!value.elements.empty()) return value.elements[cases[0].second];
+  if (!value.elements.empty()) {
+    Value chosen = value.elements[cases.back().second];
+    for (std::size_t k = cases.size() - 1; k-- > 0;) {
+      chosen = merge(cases[k].first, value.elements[cases[k].second], chosen, place);
+    }
+    return chosen;
+  }
   result.dims = rest;
   for (std::size_t j = 0; j < block; ++j) {
     Node chosen = value.items[cases.back().second * block + j];

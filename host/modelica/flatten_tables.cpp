@@ -243,11 +243,11 @@ Node Flattener::next_time_event(const Table& table, Node t) {
 }
 
 /// A call of one of the library's functions; `arguments` by position. False for other external functions.
-bool Flattener::call_table(const Class& function, const std::vector<Value>& arguments, bool silent, Place place,
-                           Value& result) {
-  if (!function.external_name.starts_with(library) || arguments.empty() || arguments[0].table == nullptr) return false;
+bool Flattener::call_table(const std::string& external_name, const std::vector<Value>& arguments, bool silent,
+                           Place place, Value& result) {
+  if (!external_name.starts_with(library) || arguments.empty() || arguments[0].table == nullptr) return false;
   const Table& table = *arguments[0].table;
-  const std::string name = function.external_name.substr(function.external_name.find('_', library.size()) + 1);
+  const std::string name = external_name.substr(external_name.find('_', library.size()) + 1);
   const auto argument = [&](std::size_t k) {
     if (k >= arguments.size() || !arguments[k].is_scalar()) fail(place, "a function of a table takes numbers");
     return arguments[k].items[0];
@@ -278,6 +278,37 @@ bool Flattener::call_table(const Class& function, const std::vector<Value>& argu
                          : table_value(table, at, argument(2), slope, silent, place);
   if (slope) value = graph_.multiply(value, argument(table.of_time ? 5 : 3));
   return scalar(value);
+}
+
+/// Some exports call the library's functions and leave out their declarations.
+bool Flattener::call_table_by_name(const std::string& name, const Expression& expression, const Scope& scope,
+                                   Value& result) {
+  static const std::string package = "Modelica.Blocks.Tables.Internal.";
+  static const std::map<std::string, const char*> external = {
+      {"getTable1DAbscissaUmin", "CombiTable1D_minimumAbscissa"},
+      {"getTable1DAbscissaUmax", "CombiTable1D_maximumAbscissa"},
+      {"getTable1DValue", "CombiTable1D_getValue"},
+      {"getTable1DValueNoDer", "CombiTable1D_getValue"},
+      {"getTable1DValueNoDer2", "CombiTable1D_getValue"},
+      {"getDerTable1DValue", "CombiTable1D_getDerValue"},
+      {"getTimeTableTmin", "CombiTimeTable_minimumTime"},
+      {"getTimeTableTmax", "CombiTimeTable_maximumTime"},
+      {"getNextTimeEvent", "CombiTimeTable_nextTimeEvent"},
+      {"getTimeTableValue", "CombiTimeTable_getValue"},
+      {"getTimeTableValueNoDer", "CombiTimeTable_getValue"},
+      {"getTimeTableValueNoDer2", "CombiTimeTable_getValue"},
+      {"getDerTimeTableValue", "CombiTimeTable_getDerValue"},
+      {"getTable2DAbscissaUmin", "CombiTable2D_minimumAbscissa"},
+      {"getTable2DAbscissaUmax", "CombiTable2D_maximumAbscissa"},
+      {"getTable2DValue", "CombiTable2D_getValue"},
+      {"getTable2DValueNoDer", "CombiTable2D_getValue"},
+      {"getTable2DValueNoDer2", "CombiTable2D_getValue"}};
+  if (!name.starts_with(package)) return false;
+  const auto found = external.find(name.substr(package.size()));
+  if (found == external.end()) return false;
+  std::vector<Value> arguments;
+  for (const ExpressionPtr& operand : expression.operands) arguments.push_back(evaluate(*operand, scope));
+  return call_table(library + found->second, arguments, scope.silent || scope.in_function, expression.place, result);
 }
 
 }  // namespace manyfold::modelica

@@ -312,9 +312,22 @@ double Graph::evaluate(Node root, const std::function<double(Node)>& leaf) const
     double operand[3] = {0.0, 0.0, 0.0};
     for (int k = 0; k < operands(data); ++k) operand[k] = known[data.operand[k]];
     const bool is_leaf = operands(data) == 0 && data.op != Op::number;
-    known[node] = is_leaf ? leaf(node) : compute(data, operand[0], operand[1], operand[2]);
+    known[node] = is_leaf ? leaf(node) : compute_known(data, operand[0], operand[1], operand[2]);
   }
   return known[root];
+}
+
+/// The same where NaN stands for what is not known: what depends on it is not known either.
+double Graph::compute_known(const NodeData& data, double a, double b, double c) {
+  const auto unknown = [](double value) { return std::isnan(value); };
+  const auto holds = [&](double value) { return value != 0.0 && !unknown(value); };
+  if (data.op == Op::choice && unknown(a)) return b == c ? b : a;
+  if (data.op == Op::conjunction && (a == 0.0 || b == 0.0)) return 0.0;
+  if (data.op == Op::disjunction && (holds(a) || holds(b))) return 1.0;
+  const bool condition = data.op == Op::less || data.op == Op::less_equal || data.op == Op::equal ||
+                         data.op == Op::negation || data.op == Op::conjunction || data.op == Op::disjunction;
+  const bool fails = (condition || data.op == Op::call) && (unknown(a) || unknown(b));
+  return fails ? std::numeric_limits<double>::quiet_NaN() : compute(data, a, b, c);
 }
 
 double Graph::compute(const NodeData& data, double a, double b, double c) {

@@ -135,6 +135,7 @@ class Graph {
   /// The number that `root` is for these leaves; NaN where that is not known.
   double evaluate(Node root, const std::function<double(Node)>& leaf) const;
   static double compute(const NodeData& data, double a, double b, double c);
+  static double compute_known(const NodeData& data, double a, double b, double c);
 
  private:
   Node make(const NodeData& data);

@@ -70,11 +70,28 @@ class Lexer {
     tokens_.push_back({TokenKind::word, text_.substr(begin, at_ - begin), 0.0, begin});
   }
 
+  /// Names stand in the subscripts of other names, in older exports without escapes: 'a['i']'. The place behind the
+  /// name that begins here, or 0 where none does.
+  std::size_t end_of_inner_name() const {
+    std::size_t end = at_ + 1;
+    while (end < text_.size() && text_[end] != '\'' && text_[end] != '\n') end += text_[end] == '\\' ? 2 : 1;
+    return end < text_.size() && text_[end] == '\'' ? end + 1 : 0;
+  }
+
   void enclosed(char quote, TokenKind kind, const char* what) {
     const Place begin = at_++;
     std::string content;
-    while (at_ < text_.size() && peek() != quote) {
+    int brackets = 0;
+    while (at_ < text_.size()) {
+      if (peek() == quote) {
+        const std::size_t after = brackets > 0 ? end_of_inner_name() : 0;
+        if (after == 0) break;
+        content += text_.substr(at_, after - at_);
+        at_ = after;
+        continue;
+      }
       if (kind == TokenKind::quoted && peek() == '\n') break;
+      if (kind == TokenKind::quoted) brackets += peek() == '[' ? 1 : peek() == ']' ? -1 : 0;
       if (peek() == '\\' && at_ + 1 < text_.size()) ++at_;
       content += text_[at_++];
     }

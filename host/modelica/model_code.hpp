@@ -116,7 +116,8 @@ class ModelCode {
   void update(Body& body, bool initial);
   void conditions_before(Body& body);
   void condition_now(Body& pass, int k, bool initial);
-  void discrete_now(Body& pass, int i);
+  bool starts_from_computed(int index);
+  void discrete_now(Body& pass, int i, bool initial);
   void all_now(Body& pass, bool initial);
   void reinitialise(Body& pass);
   void end(Body& pass);

@@ -57,6 +57,9 @@ std::vector<Node> ModelCode::roots_of_update(bool initial) {
     if (!ends) roots.push_back(action.value);
     roots.push_back(graph_.variable(action.variable));
   }
+  for (const int index : initial ? model_.discrete : std::vector<int>()) {
+    if (starts_from_computed(index)) roots.push_back(start_of(graph_.variable(index)));
+  }
   // What is asked for as it was before needs what it is now.
   const std::vector<Node> direct = roots;
   for (const Node node : graph_.below(std::span<const Node>(direct))) {
@@ -193,11 +196,27 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   renew(pass, edge);
 }
 
-void ModelCode::discrete_now(Body& pass, int i) {
+/// Does the start of this discrete variable follow from quantities that are computed?
+bool ModelCode::starts_from_computed(int index) {
+  const std::vector<Node> nodes = graph_.below(start_of(graph_.variable(index)));
+  return std::any_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const NodeData& data = graph_[node];
+    return data.op == Op::variable && !place_of_parameter_.contains(data.index) &&
+           !place_of_discrete_.contains(data.index) && !place_in_y_.contains(node);
+  });
+}
+
+void ModelCode::discrete_now(Body& pass, int i, bool initial) {
   const FlatEquation& equation = model_.flat.discrete_equations[at(i)];
   const int index = graph_[equation.left].index;
   const std::string& name = model_.flat.variables[at(index)].name;
   refresh(pass, equation.right);
+  for (const Node node : initial ? graph_.below(equation.right) : std::vector<Node>()) {
+    if (graph_[node].op != Op::pre || !starts_from_computed(graph_[node].index)) continue;
+    const Node start = start_of(graph_.variable(graph_[node].index));
+    refresh(pass, start);
+    pass.bind(node, pass.number(start));
+  }
   pass.let(equation.left, fmt::format("new_{}", name), equation.right, equation.text);
   renew(pass, equation.left);
   pass.line(fmt::format("d[{}] = {};", place_of_discrete_.at(index), pass.number(equation.left)));
@@ -213,7 +232,7 @@ void ModelCode::all_now(Body& pass, bool initial) {
     } else if (item < first_equation) {
       condition_now(pass, item - relations, initial);
     } else {
-      discrete_now(pass, item - first_equation);
+      discrete_now(pass, item - first_equation, initial);
     }
   }
 }
@@ -351,13 +370,15 @@ std::string ModelCode::initial_discrete() {
   body.line(fmt::format("const Number t = {};",
                         literal(start_time == model_.flat.experiment.end() ? 0.0 : start_time->second)));
   std::vector<Node> starts;
-  for (const int index : model_.discrete) starts.push_back(start_of(graph_.variable(index)));
+  const auto early_start = [&](int index) {
+    return starts_from_computed(index) ? graph_.number(0.0) : start_of(graph_.variable(index));
+  };
+  for (const int index : model_.discrete) starts.push_back(early_start(index));
   for (const FlatClock& clock : model_.flat.clocks) starts.push_back(clock.start);
   Body begin = body.inner(2);
   prologue(begin, starts, "d");
   for (const int index : model_.discrete) {
-    begin.line(
-        fmt::format("d[{}] = {};", place_of_discrete_.at(index), begin.number(start_of(graph_.variable(index)))));
+    begin.line(fmt::format("d[{}] = {};", place_of_discrete_.at(index), begin.number(early_start(index))));
   }
   for (std::size_t k = 0; k < clocks_.size(); ++k) {
     // 2: it strikes at the start, which counts as 1 from then on.

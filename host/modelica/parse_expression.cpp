@@ -1,5 +1,7 @@
 #include "host/modelica/parse_expression.hpp"
 
+#include "host/modelica/subscripted_names.hpp"
+
 namespace manyfold::modelica {
 namespace {
 
@@ -281,11 +283,17 @@ ExpressionPtr ExpressionParser::reference() {
   ExpressionPtr result = make(Kind::reference);
   stream_.accept(".");
   do {
-    NamePart part;
-    part.quoted = stream_.peek().kind == TokenKind::quoted;
-    part.name = stream_.expect_name("a name");
-    if (stream_.accept("[")) part.subscripts = subscripts();
-    result->parts.push_back(std::move(part));
+    const Token token = stream_.peek();
+    std::string name = stream_.expect_name("a name");
+    if (token.kind == TokenKind::quoted && name.find('\'') != std::string::npos) {
+      for (NamePart& part : parts_of_quoted(name, token.place, stream_.diagnostics())) {
+        result->parts.push_back(std::move(part));
+      }
+    } else {
+      result->parts.push_back({std::move(name), token.kind == TokenKind::quoted, {}});
+    }
+    std::vector<ExpressionPtr>& own = result->parts.back().subscripts;
+    if (own.empty() && stream_.accept("[")) own = subscripts();
   } while (stream_.peek().is(".") && stream_.peek(1).is_name() && stream_.accept("."));
   return result;
 }

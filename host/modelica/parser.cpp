@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "host/modelica/parse_expression.hpp"
+#include "host/modelica/subscripted_names.hpp"
 
 namespace manyfold::modelica {
 namespace {
@@ -396,7 +397,9 @@ class Parser {
 
 std::unique_ptr<Class> parse(const std::string& text, Diagnostics& diagnostics) {
   TokenStream stream(tokens_of(text, diagnostics), diagnostics);
-  return Parser(stream).file();
+  std::unique_ptr<Class> file = Parser(stream).file();
+  number_elements(*file, diagnostics);
+  return file;
 }
 
 }  // namespace manyfold::modelica

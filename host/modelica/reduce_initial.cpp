@@ -112,6 +112,38 @@ int Reducer::value_before(int index) {
   return found >= 0 ? found : find(model_.equations);
 }
 
+/// The discrete variables whose value before the start is the value that this one has at the start: it is one, equals
+/// one, or is the value of one before an event.
+std::set<int> Reducer::starts_of(int index) {
+  std::set<int> equal = {index};
+  std::vector<int> open = {index};
+  const auto whole = [&](Node node, int& found) {
+    const NodeData data = graph_[node];
+    found = data.index;
+    return data.op == Op::variable && data.order == 0 && !variable(found).is_parameter() && !variable(found).made &&
+           variable(found).type != Type::real;
+  };
+  const auto follow = [&](const auto& equations, int one) {
+    for (const auto& equation : equations) {
+      int left = -1;
+      int right = -1;
+      if (!whole(equation.left, left) || !whole(equation.right, right) || (left != one && right != one)) continue;
+      const int other = left == one ? right : left;
+      if (equal.insert(other).second) open.push_back(other);
+    }
+  };
+  std::set<int> result;
+  while (!open.empty()) {
+    const int one = open.back();
+    open.pop_back();
+    if (discrete_.contains(one)) result.insert(one);
+    if (const int before = value_before(one); before >= 0) result.insert(before);
+    follow(model_.equations, one);
+    follow(model_.flat.discrete_equations, one);
+  }
+  return result;
+}
+
 /// An initial equation of what changes at events is its start value.
 bool Reducer::take_discrete_start(const FlatEquation& equation) {
   bool taken = false;
@@ -121,11 +153,10 @@ bool Reducer::take_discrete_start(const FlatEquation& equation) {
     if (variable(data.index).is_parameter() || variable(data.index).type == Type::real) {
       if (!discrete_.contains(data.index)) return;
     }
-    std::vector<int> those;
-    if (discrete_.contains(data.index)) those.push_back(data.index);
-    if (data.op == Op::variable) those.push_back(value_before(data.index));
+    std::set<int> those;
+    if (data.op == Op::variable) those = starts_of(data.index);
+    if (discrete_.contains(data.index)) those.insert(data.index);
     for (const int index : those) {
-      if (index < 0) continue;
       taken = true;
       variable(index).start = at_start(right);
       if (const auto made = before_.find(index); made != before_.end()) {

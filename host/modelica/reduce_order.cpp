@@ -139,6 +139,20 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
   }
 }
 
+/// Parameters that are zero and alone make the slope of an equation zero: with them the equations have another
+/// structure.
+void Reducer::note_zero_divisors(const Equation& equation, Node quantity) {
+  if (of_start_ || of_stage_) return;
+  const Node slope = graph_.partial(equation.residual, quantity);
+  double value = 1.0;
+  if (!known_from_parameters(slope, value) || value != 0.0) return;
+  for (const Node node : graph_.below(slope)) {
+    if (graph_[node].op != Op::variable) continue;
+    const FlatVariable& one = variable(graph_[node].index);
+    if (one.binding != no_node && graph_.is_number(one.binding, 0.0)) model_.zero_divisors.insert(one.name);
+  }
+}
+
 Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
                           const std::vector<int>& inside, const Incidence& incidence,
                           const std::vector<Node>& unknowns) {
@@ -148,6 +162,7 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
   if (members.size() == 1) {
     Node value = no_node;
     if (solve_for(equations[at(members[0])], block.quantities[0], value)) {
+      note_zero_divisors(equations[at(members[0])], block.quantities[0]);
       block.steps.push_back({block.quantities[0], value, members[0]});
     } else {
       block.torn = block.quantities;

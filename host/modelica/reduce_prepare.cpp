@@ -44,6 +44,7 @@ ReducedModel Reducer::reduce() {
   folding_.assign(count, 0);
   for (std::size_t i = 0; i < count; ++i) model_.root[i] = static_cast<int>(i);
   bind_inputs();
+  bind_start_times();
   fold_parameters();
   if (diagnostics_.failed()) return std::move(model_);
   gather_equations();
@@ -74,6 +75,32 @@ void Reducer::bind_inputs() {
   for (FlatVariable& one : model_.flat.variables) {
     if (one.input && one.binding == no_node && !one.is_parameter()) one.variability = Variability::parameter;
   }
+}
+
+/// Parameters that an initial equation makes the time of the start, or what follows from it: clocks go by them.
+void Reducer::bind_start_times() {
+  const auto& experiment = model_.flat.experiment;
+  const Node begin = graph_.number(experiment.contains("StartTime") ? experiment.at("StartTime") : 0.0);
+  const auto bind = [&](Node left, Node right) {
+    const NodeData data = graph_[left];
+    if (data.op != Op::variable || !variable(data.index).is_parameter() || is_given(data.index)) return false;
+    bool of_time = false;
+    for (const Node node : graph_.below(right)) {
+      const NodeData leaf = graph_[node];
+      of_time = of_time || leaf.op == Op::time;
+      if (leaf.op == Op::pre || (leaf.op == Op::variable && !is_given(leaf.index))) return false;
+    }
+    if (!of_time) return false;
+    std::unordered_map<Node, Node> done;
+    FlatVariable& one = variable(data.index);
+    one.binding = graph_.replace(
+        right, [&](Node node) { return graph_[node].op == Op::time ? begin : no_node; }, done);
+    one.evaluated = true;
+    return true;
+  };
+  std::erase_if(model_.flat.initial_equations, [&](const FlatEquation& equation) {
+    return bind(equation.left, equation.right) || bind(equation.right, equation.left);
+  });
 }
 
 void Reducer::fold_parameters() {

@@ -1,5 +1,6 @@
 #pragma once
 // The model as it is integrated: states and torn unknowns, and a sequence of assignments for all else.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,7 +99,8 @@ struct ReducedModel {
   std::vector<std::string> offset_names;
   int dummies = 0;
   std::vector<std::string> notes;
-  std::vector<std::string> cautions;  ///< warnings that concern every run
+  std::set<std::string> zero_divisors;  ///< parameters that are zero by default and would be divided by
+  std::vector<std::string> cautions;    ///< warnings that concern every run
 
   Graph& graph() { return flat.graph; }
   const Graph& graph() const { return flat.graph; }

@@ -23,6 +23,7 @@ class Reducer {
 
   // reduce_prepare.cpp
   void bind_inputs();
+  void bind_start_times();
   void check_assertions();
   void fold_parameters();
   Node folded_parameter(int variable);
@@ -76,6 +77,7 @@ class Reducer {
                    const std::vector<int>& inside, const Incidence& incidence, const std::vector<Node>& unknowns);
   void choose_torn(const std::vector<Equation>& equations, const std::vector<int>& inside, const Incidence& incidence,
                    const std::vector<Node>& unknowns, Block& block);
+  void note_zero_divisors(const Equation& equation, Node quantity);
   void tear_slopes(const std::vector<Equation>& equations, Block& block);
   bool divides_computed(const Block& block);
   bool solve_for(const Equation& equation, Node quantity, Node& value);
@@ -114,6 +116,7 @@ class Reducer {
   void gather_initial_equations();
   void take_first_reinit();
   int value_before(int index);
+  std::set<int> starts_of(int index);
   bool take_discrete_start(const FlatEquation& equation);
 
   void warn(Place place, const std::string& message);

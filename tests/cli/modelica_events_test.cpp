@@ -378,4 +378,69 @@ mode{k} = if free{k} then 2 else if (pre(mode{k}) == 1 or pre(mode{k}) == 2 or s
         {"bdf"});
 }
 
+// What is not known when the model is compiled was taken for the first branch, or for the first record.
+TEST_F(ModelicaEvents, SubscriptsThatFollowFromConditions) {
+  solve(
+      "record 'R'\nReal 'a';\nend 'R';\nfunction 'of'\ninput 'R'[2] 'r';\ninput Integer 'k';\noutput Real 'y';\n"
+      "algorithm\n'y' := ('r'['k']).'a';\nend 'of';\n",
+      "Integer 'x'(start = 1, fixed = true);\nInteger 'before'(start = 3, fixed = true);\n"
+      "Integer 'row'(start = 1, fixed = true);\nInteger 'entry'(start = 0, fixed = true);\nReal 'member';\n",
+      "equation\nwhen sample(1.0, 1.0) then\n'x' = pre('x') + 1;\nend when;\nwhen sample(5.0, 5.0) then\n"
+      "'before' = 1;\nend when;\n'member' = 'of'({'R'(10.0), 'R'(20.0 + time)}, 'x');\nalgorithm\n"
+      "when change('x') then\n'row' := if initial() or pre('before') == 1 then 1 else pre('before');\n"
+      "'entry' := ({{10, 11, 12}, {20, 21, 22}, {30, 31, 32}})['row', 'x'];\nend when;\n"
+      "annotation(experiment(StopTime = 1.5));\n",
+      [](const json& values) {
+        expect(values, "row", 3.0);
+        expect(values, "entry", 31.0);
+        expect(values, "member", 21.5);
+      },
+      {"rodas5p", "bdf"});
+}
+
+// The means of a sine over its periods, and its least sample: clocks and starts that follow from the time of the start
+// and from what is computed there.
+TEST_F(ModelicaEvents, StartsThatAreComputed) {
+  solve("",
+        "parameter Real 't0'(fixed = false);\nReal 'u';\nReal 'x';\nReal 'mean';\ndiscrete Real 'least';\n"
+        "discrete Real 'switched';\nReal 'v';\n",
+        "initial equation\n't0' = time;\n'x' = 0.0;\n'mean' = 0.0;\n'least' = 'u';\n'switched' = 'v';\n"
+        "equation\n'u' = 2.0 + sin(6.283185307179586 * time);\n'v' = if 'u' < 2.5 then 3.0 * 'u' else 0.0;\n"
+        "der('x') = 'u';\nwhen sample('t0' + 1.0, 1.0) then\n'mean' = pre('x');\nreinit('x', 0.0);\nend when;\n"
+        "when sample('t0' + 0.25, 0.25) then\n'least' = min(pre('least'), 'u');\n"
+        "'switched' = pre('switched');\nend when;\nannotation(experiment(StopTime = 2.1));\n",
+        [](const json& values) {
+          expect(values, "mean", 2.0);
+          expect(values, "least", 1.0);
+          expect(values, "switched", 6.0);
+        },
+        {"rodas5p", "bdf"});
+  solve("", "parameter Real 't0'(fixed = false);\nInteger 'n'(start = 0, fixed = true);\n",
+        "initial equation\n't0' = time;\nequation\nwhen sample('t0' + 1.0, 1.0) then\n'n' = pre('n') + 1;\nend when;\n"
+        "annotation(experiment(StartTime = 10.0, StopTime = 12.5));\n",
+        [](const json& values) { expect(values, "n", 2.0); }, {"rodas5p"});
+}
+
+// Two steps of a state graph, of which one second each is waited in: what is said of a Boolean at the start is the
+// value that its definition takes from before.
+TEST_F(ModelicaEvents, StepsOfAStateGraph) {
+  const auto step = [](const std::string& name, const std::string& other, const char* begins) {
+    return std::pair(
+        fmt::format("Boolean '{0}.active';\nBoolean '{0}.local';\nBoolean '{0}.new';\nBoolean '{0}.fire';\n"
+                    "discrete Real '{0}.since';\n",
+                    name),
+        fmt::format("initial equation\n'{0}.active' = {2};\npre('{0}.new') = pre('{0}.local');\n"
+                    "pre('{0}.since') = time;\nequation\n'{0}.active' = '{0}.local';\n'{0}.local' = pre('{0}.new');\n"
+                    "'{0}.new' = '{1}.fire' or '{0}.local' and not '{0}.fire';\nwhen '{0}.local' then\n"
+                    "'{0}.since' = time;\nend when;\n'{0}.fire' = '{0}.local' and time >= '{0}.since' + 1.0;\n",
+                    name, other, begins));
+  };
+  const auto a = step("a", "b", "true");
+  const auto b = step("b", "a", "false");
+  solve("", a.first + b.first + zero_at_start("in a"),
+        a.second + b.second + integral("in a", "if 'a.active' then 1.0 else 0.0") +
+            "annotation(experiment(StopTime = 5.25));\n",
+        [](const json& values) { expect(values, "in a", 3.0); }, {"rodas5p", "bdf"});
+}
+
 }  // namespace

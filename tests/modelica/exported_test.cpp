@@ -173,6 +173,79 @@ TEST(Exported, ParametersSayHowOftenALoopTurns) {
   EXPECT_NE(factorial("while 'k' <= 'n' loop\n", "").find("der_x = 120.0;"), std::string::npos);
 }
 
+// Whole parameters that an export has folded into names, with escaped and, in older ones, with plain quotes.
+TEST(Exported, NamesAreSubscriptsOfNames) {
+  const std::string colours = "type 'Colour' = enumeration('red', '\\'0\\'');";
+  for (const bool escaped : {true, false}) {
+    const auto name = [&](const std::string& text) {
+      std::string result = "'";
+      for (const char letter : text) {
+        if (escaped && (letter == '\'' || letter == '\\')) result += '\\';
+        result += letter;
+      }
+      return result + "'";
+    };
+    const CompiledModel model = compiled(package_text(
+        colours,
+        "parameter Real " + name("map['Colour'.'red']") + " = 3.0;\nparameter Real " + name("map['Colour'.'\\'0\\'']") +
+            " = 4.0;\nInteger 'n';\nReal 'a.x[1]';\nReal 'a.x[2]';\nReal 'y';\nReal 'z';\n'Colour' 'c';\nReal 'w';",
+        "'n' = if time > 1.0 then 2 else 1;\n'a.x[1]' = time;\n'a.x[2]' = 2.0 * time;\n'y' = " + name("a.x['n']") +
+            ";\n'z' = sum(" + name("a.x['i']") +
+            " for 'i' in 1:2);\n'c' = if time > 1.0 then 'Colour'.'red' else 'Colour'.'\\'0\\'';\n'w' = " +
+            name("map['c']") + " + " + name("map['Colour'.'red']") + ";"));
+    EXPECT_EQ(model.equations, 7) << escaped;
+    EXPECT_NE(model.header.find("map[2]"), std::string::npos) << model.header;
+  }
+  expect_errors(package_text("", "Real 'y';\nReal 'x[1]';", "'x[1]' = time;\n'y' = 'x[\\'n\\']';"),
+                {"unknown name 'n'"});
+  expect_errors(package_text("", "Real 'y';\nReal 'x[1]';", "'x[1]' = time;\n'y' = 'x[\\'n\\' +]';"),
+                {"expected an expression"});
+}
+
+TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
+  const CompiledModel model = compiled(package_text(
+      "class 'T'\nextends ExternalObject;\nfunction constructor\ninput String 'tableName';\ninput String 'fileName';\n"
+      "input Real[:, :] 'table';\ninput Integer[:] 'columns';\ninput Integer 'smoothness';\noutput 'T' 'o';\n"
+      "external \"C\" 'o' = ModelicaStandardTables_CombiTable1D_init3('fileName');\nend constructor;\nend 'T';",
+      "parameter 'T' 'id' = 'T'(\"NoName\", \"NoName\", {{0.0, 1.0}, {1.0, 3.0}}, {2}, 1);\nReal 'y';\nReal 'z';",
+      "'y' = 'Modelica.Blocks.Tables.Internal.getTable1DValueNoDer'('id', 1, time);\n'z' = "
+      "'Modelica.Math.sin'(time);"));
+  EXPECT_EQ(model.equations, 2);
+  EXPECT_NE(model.header.find("sin(t)"), std::string::npos) << model.header;
+  // Those that the compiler has itself, for what they are by hand.
+  const CompiledModel constants = compiled(
+      model_text("constant Boolean b[3] = {false, true, true};\nReal y[8];",
+                 "y[1] = if 'Modelica.Math.BooleanVectors.anyTrue'(b) then time else 0.0;\n"
+                 "y[2] = if 'Modelica.Math.BooleanVectors.allTrue'(b) then 0.0 else time;\n"
+                 "y[3] = time + 'Modelica.Math.BooleanVectors.firstTrueIndex'(b);\n"
+                 "y[4] = time + 'Modelica.Math.wrapAngle'(7.0);\ny[5] = time + 'Modelica.Math.atan3'(1.0, 1.0, 7.0);\n"
+                 "y[6] = time + 'Modelica.Electrical.Analog.Semiconductors.exlin2'(-1.5, -1.0, 2.0);\n"
+                 "y[7] = time + 'Modelica.Electrical.Analog.Semiconductors.exlin2'(3.0, -1.0, 2.0);\n"
+                 "y[8] = if 'Modelica.Math.BooleanVectors.oneTrue'(b) then 0.0 else time;"));
+  for (const char* value : {"o[0] = t;", "o[1] = t;", "y_3 = t + 2.0;", "y_4 = t + 0.71681469282041", "o[7] = t;",
+                            "y_5 = t + 7.06858347057703", "y_6 = t + 0.18393972058572", "y_7 = t + 14.778112197861"}) {
+    EXPECT_NE(constants.header.find(value), std::string::npos) << value << "\n" << constants.header;
+  }
+  // s² + c1 w s + c0 w² = (s - a)² + b², with w = 1.
+  const CompiledModel filter = compiled(model_text(
+      "parameter Real 'r[1]'(fixed = false), 'a[1]'(fixed = false), 'b[1]'(fixed = false), 'k[1]'(fixed = false);\n"
+      "Real x(start = 1.0, fixed = true);\ninitial equation\n('r', 'a', 'b', 'k') = "
+      "'Modelica.Blocks.Continuous.Internal.Filter.roots.lowPass'({3.0}, {5.0}, {2.0}, 0.15915494309189535);",
+      "der(x) = 'r[1]' * x + 'a[1]' + 10.0 * 'b[1]' + 100.0 * 'k[1]';"));
+  for (const char* value : {"r_1 = -3.0;", "a_1 = -1.0;", "b_1 = 2.0;", "k_1 = 2.5;"}) {
+    EXPECT_NE(filter.header.find(value), std::string::npos) << value << "\n" << filter.header;
+  }
+  expect_errors(model_text("Real y;", "y = 'Modelica.Math.Vectors.norm'({time});"),
+                {"unknown function 'Vectors.norm'"});
+}
+
+// A result file takes no name that begins with a bracket or a minus.
+TEST(Exported, EventsHaveNamesForFiles) {
+  const CompiledModel model = compiled(
+      model_text("Real x(start = 1.0, fixed = true), y;", "der(x) = -x;\ny = if -x < -0.5 then 1.0 else 2.0;"));
+  EXPECT_NE(model.header.find(".name = \"event: -x"), std::string::npos) << model.header;
+}
+
 TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
   expect_errors("model m\nReal y;\nequation\npartition\nClock c = Clock(0.1);\nend m;\n",
                 {"clocked models are not supported"});

@@ -152,4 +152,18 @@ TEST(ModelStructure, SlopesOfStagesAreTorn) {
   EXPECT_NE(model.header.find("const auto a = base[0] + gamma_h * der_a;"), std::string::npos) << model.header;
 }
 
+// An inductance of zero leaves no state: the equation with it is none for the slope of the current.
+TEST(Structure, ParametersThatAreZeroShapeTheEquations) {
+  const std::string equations = "v = sin(time);\nv = R * i + u;\nu = L * der(i);";
+  const CompiledModel zero = compiled(model_text("parameter Real R = 2.0, L = 0.0;\nReal v, i, u;", equations));
+  EXPECT_TRUE(zero.states.empty());
+  EXPECT_EQ(zero.structural_index, 1);
+  ASSERT_EQ(zero.warnings.size(), 1U);
+  EXPECT_NE(zero.warnings[0].find("'L' is 0, and an equation would be divided by it"), std::string::npos);
+  // One without a value is set by whoever runs the model.
+  const CompiledModel open = compiled(model_text("parameter Real R = 2.0, L;\nReal v, i, u;", equations));
+  EXPECT_EQ(open.states, std::vector<std::string>{"i"});
+  EXPECT_TRUE(open.warnings.empty());
+}
+
 }  // namespace

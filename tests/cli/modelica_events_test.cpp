@@ -337,6 +337,25 @@ TEST_F(ModelicaEvents, AMassThatSticks) {
       [](const json& values) { expect(values, "v", 2.0, 1e-5); }, {"radau5"});
 }
 
+// A light mass slides backwards, stops at 0.5 and sticks. The path parameter of sliding, far beyond the friction, says
+// nothing of sticking: the values before the event are those of the pass before, in all equations.
+TEST_F(ModelicaEvents, ALightMassThatIsCaught) {
+  solve(
+      "",
+      "Boolean 'startForward'(start = false, fixed = true);\nBoolean 'startBackward'(start = false, fixed = true);\n"
+      "Boolean 'locked'(start = false);\nInteger 'mode'(start = 3, fixed = true);\nReal 'sa';\nReal 'f';\nReal 'a';\n"
+      "Real 'v'(start = -11.25, fixed = true, stateSelect = StateSelect.always);\n",
+      "equation\n'a' = der('v');\n0.1 * 'a' = time - 'f';\n'f' = if 'locked' then 'sa' else if 'startForward' then 2.0 "
+      "else if 'startBackward' then -2.0 else if pre('mode') == 1 then 2.0 else -2.0;\n"
+      "'startForward' = pre('mode') == 0 and 'sa' > 2.0 or initial() and 'v' > 0.0;\n"
+      "'startBackward' = pre('mode') == 0 and 'sa' < (-2.0) or initial() and 'v' < 0.0;\n"
+      "'locked' = not (((pre('mode') == 1 or 'startForward') or pre('mode') == (-1)) or 'startBackward');\n"
+      "'a' = if 'locked' then 0.0 else if 'startForward' or pre('mode') == 1 then 'sa' - 2.0 else 'sa' + 2.0;\n"
+      "'mode' = if (pre('mode') == 1 or 'startForward') and 'v' > 0.0 then 1 else if (pre('mode') == (-1) or "
+      "'startBackward') and 'v' < 0.0 then -1 else 0;\nannotation(experiment(StopTime = 4));\n",
+      [](const json& values) { expect(values, "v", 20.0, 1e-5); }, {"radau5"});
+}
+
 // Three clutches between four inertias, with the library's friction: which of them stick is decided together.
 // Reference: SciPy (DOP853 at 1e-12) from event to event, the modes by trying all combinations.
 TEST_F(ModelicaEvents, ClutchesThatShareAShaft) {

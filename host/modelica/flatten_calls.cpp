@@ -61,6 +61,11 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
     if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
   }
+  if (const std::string function = function_of_tables(name); !function.empty()) {
+    std::vector<Value> arguments;
+    for (const auto& operand : expression.operands) arguments.push_back(evaluate(*operand, scope));
+    if (call_table(function, arguments, scope.silent || scope.in_function, expression.place, result)) return result;
+  }
   if (name.starts_with("Modelica.Math.")) name = name.substr(14);
   if (!expression.parts[0].quoted) {
     if (call_elementary(name, expression, scope, result) || call_array(name, expression, scope, result) ||

@@ -109,7 +109,7 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
     std::vector<Value> arguments;
     for (const std::string& name : inputs) arguments.push_back(frame.scope.values[name]);
     Value result;
-    if (!call_table(function, arguments, scope.silent || scope.in_function, expression.place, result)) {
+    if (!call_table(function.external_name, arguments, scope.silent || scope.in_function, expression.place, result)) {
       fail(expression.place, fmt::format("'{}' is an external function: not supported", function.name));
     }
     --depth_;

@@ -242,12 +242,26 @@ Node Flattener::next_time_event(const Table& table, Node t) {
   return graph_.choice(graph_.relation(Op::less, t, number(table.start_time), true), number(table.start_time), next);
 }
 
-/// A call of one of the library's functions; `arguments` by position. False for other external functions.
-bool Flattener::call_table(const Class& function, const std::vector<Value>& arguments, bool silent, Place place,
+/// What the library's function of this name calls, for files that call it and leave it out; empty: another function.
+std::string Flattener::function_of_tables(const std::string& name) {
+  const std::string_view prefix = "Modelica.Blocks.Tables.Internal.get";
+  if (!name.starts_with(prefix)) return "";
+  const std::string rest = name.substr(prefix.size());
+  const auto has = [&](std::string_view part) { return rest.find(part) != std::string::npos; };
+  const std::string type = has("Time") ? "CombiTimeTable_" : has("2D") ? "CombiTable2D_" : "CombiTable1D_";
+  const std::string of_ends = has("Time") ? "Time" : "Abscissa";
+  if (rest == "NextTimeEvent") return library + type + "nextTimeEvent";
+  if (rest.ends_with("min")) return library + type + "minimum" + of_ends;
+  if (rest.ends_with("max")) return library + type + "maximum" + of_ends;
+  return has("Value") ? library + type + (rest.starts_with("Der") ? "getDerValue" : "getValue") : "";
+}
+
+/// A call of one of the library's functions in C; `arguments` by position. False for other external functions.
+bool Flattener::call_table(const std::string& function, const std::vector<Value>& arguments, bool silent, Place place,
                            Value& result) {
-  if (!function.external_name.starts_with(library) || arguments.empty() || arguments[0].table == nullptr) return false;
+  if (!function.starts_with(library) || arguments.empty() || arguments[0].table == nullptr) return false;
   const Table& table = *arguments[0].table;
-  const std::string name = function.external_name.substr(function.external_name.find('_', library.size()) + 1);
+  const std::string name = function.substr(function.find('_', library.size()) + 1);
   const auto argument = [&](std::size_t k) {
     if (k >= arguments.size() || !arguments[k].is_scalar()) fail(place, "a function of a table takes numbers");
     return arguments[k].items[0];

@@ -154,7 +154,9 @@ class Flattener {
   Node table_value(const Table& table, std::size_t column, Node u, bool slope, bool silent, Place place);
   Node time_table_value(const Table& table, std::size_t column, Node t, Node next, bool slope, Place place);
   Node next_time_event(const Table& table, Node t);
-  bool call_table(const Class& function, const std::vector<Value>& arguments, bool silent, Place place, Value& result);
+  static std::string function_of_tables(const std::string& name);
+  bool call_table(const std::string& function, const std::vector<Value>& arguments, bool silent, Place place,
+                  Value& result);
 
   // flatten_functions.cpp
   /// What a function or an algorithm has set; where control may have left it, `gone` holds the condition.

@@ -140,6 +140,33 @@ TEST_F(ModelicaEvents, TablesOfAllKinds) {
         {"radau5", "bdf"});
 }
 
+// Some exports call the library's functions of tables and leave them out. u goes from 0 to 3.
+TEST_F(ModelicaEvents, TablesWhoseFunctionsAreLeftOut) {
+  const std::string prefix = "'Modelica.Blocks.Tables.Internal.get";
+  solve(
+      table_library,
+      "Real 'u' = 0.5 * time;\nReal 'n'(start = 0.0);\n"
+      "parameter 'Table' 't' = 'Table'(\"NoName\", \"NoName\", {{0.0, 1.0}, {1.0, 3.0}, {2.0, 2.0}}, {2}, "
+      "'Smoothness'.'Linear', 'Extrapolation'.'Hold', false);\n"
+      "parameter 'TimeTable' 's' = 'TimeTable'(\"NoName\", \"NoName\", {{0.0, 1.0}, {2.0, 3.0}}, 0.0, {2}, "
+      "'Smoothness'.'Linear', 'Extrapolation'.'Hold');\n"
+      "parameter 'Surface' 'p' = 'Surface'(\"NoName\", \"NoName\", {{0.0, 0.0, 1.0}, {0.0, 1.0, 2.0}, "
+      "{3.0, 7.0, 8.0}}, 'Smoothness'.'Linear');\n" +
+          zero_at_start("a") + zero_at_start("b") + zero_at_start("c") + zero_at_start("d"),
+      "equation\nwhen {time >= pre('n'), initial()} then\n'n' = " + prefix + "NextTimeEvent'('s', time);\nend when;\n" +
+          integral("a", prefix + "Table1DValueNoDer2'('t', 1, 'u')") +
+          integral("b", prefix + "DerTable1DValueNoDer'('t', 1, 'u', 0.5) + " + prefix + "Table1DAbscissaUmax'('t')") +
+          integral("c", prefix + "TimeTableValueNoDer'('s', 1, time, 'n', pre('n'))") +
+          integral("d", prefix + "Table2DValue'('p', 'u', 0.5)") + "annotation(experiment(StopTime = 6));\n",
+      [](const json& values) {
+        expect(values, "a", 2.0 * (2.0 + 2.5 + 2.0));
+        expect(values, "b", 1.0 + 6.0 * 2.0);
+        expect(values, "c", 4.0 + 4.0 * 3.0);
+        expect(values, "d", 6.0 * 4.5);
+      },
+      {"radau5"});
+}
+
 TEST_F(ModelicaEvents, TablesOfTimeChangeAtTheirEvents) {
   std::string declarations;
   std::string equations;

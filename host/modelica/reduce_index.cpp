@@ -2,6 +2,7 @@
 // Mattsson & Soederlind, SIAM J. Sci. Comput. 14 (1993).
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -154,8 +155,11 @@ void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
     if (rows.empty()) return;
     std::erase_if(columns, [&](int j) { return offsets.unknown[at(j)] < level; });
     RegularPart part = regular_part(rows, columns, offsets, level);
-    // Without the other rows more columns are constant, and the least welcome states among them.
-    if (part.rows.size() < rows.size()) part = regular_part(part.rows, columns, offsets, level);
+    if (part.rows.size() < rows.size()) {
+      const RegularPart triangular = triangular_part(rows, columns, offsets, level);
+      // Without the other rows more columns are constant, and the least welcome states among them.
+      part = triangular.rows.size() > part.rows.size() ? triangular : regular_part(part.rows, columns, offsets, level);
+    }
     for (const int i : part.rows) solved[at(i)] = level;
     for (const int j : part.columns) {
       dummies.insert(graph_.variable(unknowns_[at(j)], offsets.unknown[at(j)] - level + 1));
@@ -164,10 +168,8 @@ void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
   }
 }
 
-/// As many columns as there can be, and rows for them, whose matrix of dF_i/dx_j is regular whatever the solution does:
-/// its entries are constant. The least welcome states first.
-Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::vector<int> columns,
-                                           const SystemOffsets& offsets, int level) {
+/// The least welcome states first.
+void Reducer::sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level) {
   const auto welcome = [&](int j) {
     const FlatVariable& one = variable(unknowns_[at(j)]);
     // Rather a variable than the derivative of one.
@@ -175,6 +177,54 @@ Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::ve
            (one.start != no_node ? 1 : 0);
   };
   std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) { return welcome(a) < welcome(b); });
+}
+
+/// dF_i/dx_j of the highest derivatives.
+Node Reducer::highest_partial(int i, int j, const SystemOffsets& offsets) {
+  const int order = offsets.unknown[at(j)] - offsets.equation[at(i)];
+  if (order < 0) return graph_.number(0.0);
+  return graph_.partial(model_.equations[at(i)].residual, graph_.variable(unknowns_[at(j)], order));
+}
+
+/// Columns and rows for them, as below, whose matrix is regular because it is triangular: its diagonal is constant. So
+/// are equations that assign one after the other. What is left of the rows follows the rule below.
+Reducer::RegularPart Reducer::triangular_part(std::vector<int> rows, std::vector<int> columns,
+                                              const SystemOffsets& offsets, int level) {
+  sort_by_welcome(columns, offsets, level);
+  std::map<int, std::vector<int>> rows_of;
+  for (const int j : columns) {
+    for (const int i : rows) {
+      if (!graph_.is_number(highest_partial(i, j, offsets), 0.0)) rows_of[j].push_back(i);
+    }
+  }
+  RegularPart result;
+  // A column that stands in a single row that is left.
+  const auto next = [&] {
+    return std::find_if(columns.begin(), columns.end(), [&](int j) {
+      double value = 0.0;
+      return rows_of[j].size() == 1 && known_from_parameters(highest_partial(rows_of[j][0], j, offsets), value) &&
+             value != 0.0;
+    });
+  };
+  for (auto column = next(); column != columns.end(); column = next()) {
+    const int row = rows_of[*column][0];
+    result.rows.push_back(row);
+    result.columns.push_back(*column);
+    std::erase(rows, row);
+    columns.erase(column);
+    for (auto& [j, left] : rows_of) std::erase(left, row);
+  }
+  const RegularPart rest = regular_part(rows, columns, offsets, level);
+  result.rows.insert(result.rows.end(), rest.rows.begin(), rest.rows.end());
+  result.columns.insert(result.columns.end(), rest.columns.begin(), rest.columns.end());
+  return result;
+}
+
+/// As many columns as there can be, and rows for them, whose matrix of dF_i/dx_j is regular whatever the solution does:
+/// its entries are constant. The least welcome states first.
+Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::vector<int> columns,
+                                           const SystemOffsets& offsets, int level) {
+  sort_by_welcome(columns, offsets, level);
   RegularPart result;
   std::vector<std::vector<double>> basis;  // reduced columns, each with its pivot row
   std::vector<std::size_t> pivots;
@@ -183,11 +233,7 @@ Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::ve
     std::vector<double> column(rows.size());
     bool constant = true;
     for (std::size_t r = 0; r < rows.size() && constant; ++r) {
-      const int order = offsets.unknown[at(j)] - offsets.equation[at(rows[r])];
-      if (order < 0) continue;
-      const Node entry =
-          graph_.partial(model_.equations[at(rows[r])].residual, graph_.variable(unknowns_[at(j)], order));
-      constant = known_from_parameters(entry, column[r]);
+      constant = known_from_parameters(highest_partial(rows[r], j, offsets), column[r]);
     }
     if (!constant) continue;
     double size = 0.0;

@@ -60,6 +60,9 @@ class Reducer {
                       std::vector<int>& solved);
   void choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,
                        std::vector<int>& solved);
+  void sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level);
+  Node highest_partial(int i, int j, const SystemOffsets& offsets);
+  RegularPart triangular_part(std::vector<int> rows, std::vector<int> columns, const SystemOffsets& offsets, int level);
   RegularPart regular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
                            int level);
   void differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved);

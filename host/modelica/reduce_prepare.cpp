@@ -53,6 +53,7 @@ ReducedModel Reducer::reduce() {
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
   remove_aliases();
+  join_semi_linear();
   reduce_index();
   if (!diagnostics_.failed()) model_.loops_are_switched = has_switched_loops();
   if (!diagnostics_.failed()) order_start();
@@ -401,6 +402,71 @@ void Reducer::substitute_aliases() {
   }
   for (WholePart& part : model_.whole_parts) substitute(part.argument);
   for (FlatVariable& one : flat.variables) substitute(one.start);
+}
+
+/// y = x (x >= 0 ? upwards : downwards), as of semiLinear, of two variables; false: it is something else.
+bool Reducer::semi_linear_of(const Equation& equation, SemiLinear& found) {
+  if (equation.simplified != no_node || equation.left == no_node) return false;
+  double sign = 1.0;
+  const auto positive = [&](Node node) {
+    if (graph_[node].op != Op::negate) return node;
+    sign = -sign;
+    return graph_[node].operand[0];
+  };
+  found.y = positive(equation.left);
+  const NodeData product = graph_[positive(equation.right)];
+  if (product.op != Op::multiply) return false;
+  const bool chosen_first = graph_[product.operand[0]].op == Op::choice;
+  const NodeData chosen = graph_[product.operand[chosen_first ? 0 : 1]];
+  found.x = positive(product.operand[chosen_first ? 1 : 0]);
+  if (chosen.op != Op::choice || graph_[found.x].op != Op::variable || graph_[found.y].op != Op::variable) return false;
+  const bool negated = graph_[chosen.operand[0]].op == Op::negation;
+  const NodeData mode = graph_[negated ? graph_[chosen.operand[0]].operand[0] : chosen.operand[0]];
+  if (mode.op != Op::mode) return false;
+  const Relation& relation = model_.relations[at(mode.index)];
+  const bool from_zero = graph_.is_number(relation.left, 0.0);
+  const Node other = from_zero ? relation.right : relation.left;
+  const bool of_negative = graph_[other].op == Op::negate;
+  if ((!from_zero && !graph_.is_number(relation.right, 0.0)) ||
+      (of_negative ? graph_[other].operand[0] : other) != found.x) {
+    return false;
+  }
+  const bool rises = (from_zero != of_negative) != negated;
+  found.is_up = rises ? chosen.operand[0] : graph_.negation(chosen.operand[0]);
+  found.upwards = chosen.operand[rises ? 1 : 2];
+  found.downwards = chosen.operand[rises ? 2 : 1];
+  found.sign = sign;
+  return true;
+}
+
+/// Of y = semiLinear(x, s, a) and y = semiLinear(x, b, s), where nothing flows both are 0 = 0. As the language has it
+/// (3.7.4.5), s is b or a, and then is known there too.
+void Reducer::join_semi_linear() {
+  std::vector<std::pair<std::size_t, SemiLinear>> open;
+  for (std::size_t i = 0; i < model_.equations.size(); ++i) {
+    SemiLinear one;
+    if (!semi_linear_of(model_.equations[i], one)) continue;
+    const auto joined = std::find_if(open.begin(), open.end(), [&](const auto& entry) {
+      const SemiLinear& other = entry.second;
+      return other.x == one.x && other.y == one.y && other.sign == one.sign &&
+             (other.upwards == one.downwards || other.downwards == one.upwards);
+    });
+    if (joined == open.end()) {
+      open.emplace_back(i, one);
+      continue;
+    }
+    const SemiLinear& other = joined->second;
+    const bool above = other.upwards == one.downwards;
+    const Node shared = above ? other.upwards : other.downwards;
+    const NodeData data = graph_[shared];
+    if (data.op != Op::variable || data.order > 0 || !is_unknown(data.index)) continue;
+    Equation& equation = model_.equations[i];
+    equation.left = shared;
+    equation.right = above ? graph_.choice(other.is_up, one.upwards, other.downwards)
+                           : graph_.choice(other.is_up, other.upwards, one.downwards);
+    equation.residual = graph_.subtract(equation.left, equation.right);
+    open.erase(joined);
+  }
 }
 
 }  // namespace manyfold::modelica

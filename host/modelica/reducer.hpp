@@ -29,6 +29,16 @@ class Reducer {
   void gather_equations();
   void find_original_structure();
   void remove_aliases();
+  struct SemiLinear {
+    Node x = no_node;
+    Node y = no_node;
+    Node is_up = no_node;  ///< x >= 0
+    Node upwards = no_node;
+    Node downwards = no_node;
+    double sign = 1.0;
+  };
+  bool semi_linear_of(const Equation& equation, SemiLinear& found);
+  void join_semi_linear();
   bool alias_of(const Equation& equation, int& a, int& b, int& sign);
   int find_root(int variable, int& sign);
   void substitute_aliases();

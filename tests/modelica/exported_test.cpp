@@ -39,6 +39,16 @@ TEST(Exported, NamesShareTheDimensionsOfAType) {
   EXPECT_EQ(model.states, (std::vector<std::string>{"a[1]", "a[2]"}));
 }
 
+// Of a chain of assignments that stands differentiated the first one is a state, and nothing is projected.
+TEST(Exported, DerivativesOfAChainOfAssignments) {
+  const CompiledModel model = compiled(package_text(
+      "", "Real 'x'(start = 1.0);\nReal 'a';\nReal 'b';\nReal 'c';\nReal 'y';",
+      "'a' = if 'x' > 2.0 then 2.0 else 'x';\n'b' = 'a' - 1.0;\n'c' = exp('b') + sin('a');\n"
+      "'y' = der('c') + der('x');\nder('x') = -'y' * 'c';"));
+  EXPECT_EQ(model.states, std::vector<std::string>{"x"});
+  EXPECT_EQ(model.header.find("invariant"), std::string::npos) << model.header;
+}
+
 TEST(Exported, ArraysAreJoinedAlongEveryDimension) {
   const CompiledModel model = compiled(model_text(
       "Real a[2, 2](each start = 1.0), b[2, 1], c[2, 3], d[3, 2], e[2, 1];",

@@ -34,21 +34,73 @@ Node Reducer::total_derivative(Node root) {
 
 /// Lowers the index to 1, and orders what is left.
 void Reducer::reduce_index() {
-  const std::vector<Equation> written = model_.equations;
+  std::vector<Equation> written = model_.equations;
   const std::vector<std::string> notes = model_.notes;
+  const auto again = [&] {
+    model_.equations = written;
+    model_.notes = notes;
+    model_.states.clear();
+    model_.invariants.clear();
+    model_.blocks.clear();
+    model_.torn.clear();
+    model_.residuals.clear();
+  };
   find_states(true);
+  if (!diagnostics_.failed() && unwelcome_states() > 0) {
+    const int unwelcome = unwelcome_states();
+    const std::size_t invariants = model_.invariants.size();
+    const std::size_t variables = model_.flat.variables.size();
+    const std::vector<Equation> plain = written;
+    if (differentiate_preferred(written)) {
+      again();
+      find_states(true);
+      if (unwelcome_states() >= unwelcome || model_.invariants.size() > invariants) {
+        model_.flat.variables.resize(variables);
+        written = plain;
+        again();
+        find_states(true);
+      }
+    }
+  }
   order();
   if (diagnostics_.failed() || !invariants_need_torn()) return;
   // Projection moves states alone: where it would have to move what is torn too, all stay states.
-  model_.equations = written;
-  model_.notes = notes;
-  model_.states.clear();
-  model_.invariants.clear();
-  model_.blocks.clear();
-  model_.torn.clear();
-  model_.residuals.clear();
+  again();
   find_states(false);
   order();
+}
+
+/// States that the model asks not to have.
+int Reducer::unwelcome_states() {
+  return static_cast<int>(std::count_if(model_.states.begin(), model_.states.end(), [&](Node state) {
+    return variable(graph_[state].index).select <= StateSelect::avoid;
+  }));
+}
+
+/// Variables that the model prefers as states may be states though no derivative of theirs stands in it: an equation
+/// for it is added. False: there are none.
+bool Reducer::differentiate_preferred(std::vector<Equation>& equations) {
+  std::vector<bool> differentiated(model_.flat.variables.size());
+  for (const Equation& equation : equations) {
+    for (const Node node : graph_.below(equation.residual)) {
+      const NodeData data = graph_[node];
+      if (data.op == Op::variable && data.order > 0) differentiated[at(data.index)] = true;
+    }
+  }
+  bool found = false;
+  for (const int index : unknowns_) {
+    const FlatVariable one = variable(index);
+    if (one.select < StateSelect::prefer || one.type != Type::real || differentiated[at(index)]) continue;
+    Equation equation;
+    equation.left = graph_.variable(made_variable(fmt::format("der({})", one.name), Type::real));
+    equation.right = graph_.variable(index, 1);
+    equation.residual = graph_.subtract(equation.left, equation.right);
+    equation.place = one.place;
+    equation.text = fmt::format("der('{}'), which is preferred as a state", one.name);
+    equations.push_back(equation);
+    found = true;
+  }
+  return found;
 }
 
 void Reducer::find_states(bool with_dummies) {
@@ -141,6 +193,27 @@ void Reducer::choose_dummies(const SystemOffsets& offsets, const Signature& sign
   for (const std::vector<int>& block : blocks(active, offsets.matching)) {
     choose_of_block(block, offsets, dummies, solved);
   }
+  // A block has no choice among variables of others. Where that leaves states that the model asks not to have, all
+  // equations are one.
+  const auto unwelcome = [&](const std::set<Node>& chosen) {
+    int count = 0;
+    for (std::size_t j = 0; j < unknowns_.size(); ++j) {
+      const bool asked_not = variable(unknowns_[j]).select <= StateSelect::avoid;
+      for (int k = 1; asked_not && k <= offsets.unknown[j]; ++k) {
+        count += chosen.contains(graph_.variable(unknowns_[j], k)) ? 0 : 1;
+      }
+    }
+    return count;
+  };
+  if (unwelcome(dummies) == 0) return;
+  std::vector<int> every(signature.size());
+  std::iota(every.begin(), every.end(), 0);
+  std::set<Node> others;
+  std::vector<int> solved_by_others(signature.size(), 0);
+  choose_of_block(every, offsets, others, solved_by_others);
+  if (others.size() < dummies.size() || unwelcome(others) >= unwelcome(dummies)) return;
+  dummies = std::move(others);
+  solved = std::move(solved_by_others);
 }
 
 void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,

@@ -54,6 +54,7 @@ class Reducer {
   Node with_values_before(Node root);
   Node mode_of(const NodeData& relation);
   Node whole_part(Node argument);
+  int made_variable(const std::string& name, Type type);
   int made_discrete(const std::string& name, Type type);
   Node between_events(Node root);
   bool varies(Node root);
@@ -77,6 +78,8 @@ class Reducer {
                            int level);
   void differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved);
   bool invariants_need_torn();
+  int unwelcome_states();
+  bool differentiate_preferred(std::vector<Equation>& equations);
   Node total_derivative(Node root);
   Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);
 

@@ -49,6 +49,17 @@ TEST(Exported, DerivativesOfAChainOfAssignments) {
   EXPECT_EQ(model.header.find("invariant"), std::string::npos) << model.header;
 }
 
+// A flux that must be no state gives way to the current that is preferred, though no derivative of it stands in the file.
+TEST(Exported, StatesThatThePreferredOnesReplace) {
+  const CompiledModel model = compiled(package_text(
+      "",
+      "Real 'flux'(stateSelect = StateSelect.never);\nReal 'i'(stateSelect = StateSelect.prefer, start = 0.0, fixed = "
+      "true);\nReal 'leak'(stateSelect = StateSelect.never);\nReal 'b'(start = 0.0, fixed = true);",
+      "'leak' = 1e-9 * 'i';\n'flux' = 'b' - 'leak';\nder('flux') = sin(time) - 0.1 * 'i';\nder('b') = 'i' - 'b';"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"i", "b"}));
+  EXPECT_EQ(model.equations, 4);
+}
+
 TEST(Exported, ArraysAreJoinedAlongEveryDimension) {
   const CompiledModel model = compiled(model_text(
       "Real a[2, 2](each start = 1.0), b[2, 1], c[2, 3], d[3, 2], e[2, 1];",

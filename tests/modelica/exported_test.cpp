@@ -41,15 +41,16 @@ TEST(Exported, NamesShareTheDimensionsOfAType) {
 
 // Of a chain of assignments that stands differentiated the first one is a state, and nothing is projected.
 TEST(Exported, DerivativesOfAChainOfAssignments) {
-  const CompiledModel model = compiled(package_text(
-      "", "Real 'x'(start = 1.0);\nReal 'a';\nReal 'b';\nReal 'c';\nReal 'y';",
-      "'a' = if 'x' > 2.0 then 2.0 else 'x';\n'b' = 'a' - 1.0;\n'c' = exp('b') + sin('a');\n"
-      "'y' = der('c') + der('x');\nder('x') = -'y' * 'c';"));
+  const CompiledModel model =
+      compiled(package_text("", "Real 'x'(start = 1.0);\nReal 'a';\nReal 'b';\nReal 'c';\nReal 'y';",
+                            "'a' = if 'x' > 2.0 then 2.0 else 'x';\n'b' = 'a' - 1.0;\n'c' = exp('b') + sin('a');\n"
+                            "'y' = der('c') + der('x');\nder('x') = -'y' * 'c';"));
   EXPECT_EQ(model.states, std::vector<std::string>{"x"});
   EXPECT_EQ(model.header.find("invariant"), std::string::npos) << model.header;
 }
 
-// A flux that must be no state gives way to the current that is preferred, though no derivative of it stands in the file.
+// A flux that must be no state gives way to the current that is preferred, though no derivative of it stands in the
+// file.
 TEST(Exported, StatesThatThePreferredOnesReplace) {
   const CompiledModel model = compiled(package_text(
       "",

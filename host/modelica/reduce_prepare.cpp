@@ -439,33 +439,53 @@ bool Reducer::semi_linear_of(const Equation& equation, SemiLinear& found) {
   return true;
 }
 
-/// Of y = semiLinear(x, s, a) and y = semiLinear(x, b, s), where nothing flows both are 0 = 0. As the language has it
-/// (3.7.4.5), s is b or a, and then is known there too.
+/// Of y = semiLinear(x, a, s), y = semiLinear(x, s, r), y = semiLinear(x, r, b), all are 0 = 0 where nothing flows. As
+/// the language has it (3.7.4.5), s and r are a or b, and then are known there too.
 void Reducer::join_semi_linear() {
-  std::vector<std::pair<std::size_t, SemiLinear>> open;
+  std::vector<std::size_t> places;
+  std::vector<SemiLinear> all;
   for (std::size_t i = 0; i < model_.equations.size(); ++i) {
     SemiLinear one;
     if (!semi_linear_of(model_.equations[i], one)) continue;
-    const auto joined = std::find_if(open.begin(), open.end(), [&](const auto& entry) {
-      const SemiLinear& other = entry.second;
-      return other.x == one.x && other.y == one.y && other.sign == one.sign &&
-             (other.upwards == one.downwards || other.downwards == one.upwards);
-    });
-    if (joined == open.end()) {
-      open.emplace_back(i, one);
-      continue;
+    places.push_back(i);
+    all.push_back(one);
+  }
+  const auto follower = [&](std::size_t k) {
+    std::size_t next = 0;
+    while (next < all.size() && !(next != k && all[next].x == all[k].x && all[next].y == all[k].y &&
+                                  all[next].sign == all[k].sign && all[next].upwards == all[k].downwards)) {
+      ++next;
     }
-    const SemiLinear& other = joined->second;
-    const bool above = other.upwards == one.downwards;
-    const Node shared = above ? other.upwards : other.downwards;
-    const NodeData data = graph_[shared];
-    if (data.op != Op::variable || data.order > 0 || !is_unknown(data.index)) continue;
-    Equation& equation = model_.equations[i];
-    equation.left = shared;
-    equation.right = above ? graph_.choice(other.is_up, one.upwards, other.downwards)
-                           : graph_.choice(other.is_up, other.upwards, one.downwards);
-    equation.residual = graph_.subtract(equation.left, equation.right);
-    open.erase(joined);
+    const NodeData data = graph_[all[k].downwards];
+    return data.op == Op::variable && data.order == 0 && is_unknown(data.index) ? next : all.size();
+  };
+  std::vector<std::size_t> next(all.size());
+  std::vector<bool> is_first(all.size(), true);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    next[k] = follower(k);
+    if (next[k] == all.size()) continue;
+    if (is_first[next[k]]) {
+      is_first[next[k]] = false;
+    } else {
+      next[k] = all.size();
+    }
+  }
+  // Of a circle none is the first.
+  for (std::size_t first = 0; first < all.size(); ++first) {
+    if (!is_first[first] || next[first] == all.size()) continue;
+    std::size_t last = first;
+    while (next[last] < all.size()) last = next[last];
+    const Node carried = graph_.choice(all[first].is_up, all[first].upwards, all[last].downwards);
+    const auto write = [&](Equation& equation, Node left, Node right) {
+      equation.left = left;
+      equation.right = right;
+      equation.residual = graph_.subtract(left, right);
+    };
+    Equation& flow = model_.equations[places[first]];
+    write(flow, all[first].y, graph_.multiply(graph_.number(all[first].sign), graph_.multiply(carried, all[first].x)));
+    for (std::size_t k = first; k != last; k = next[k]) {
+      write(model_.equations[places[next[k]]], all[k].downwards, carried);
+    }
   }
 }
 

@@ -302,20 +302,22 @@ TEST_F(ModelicaEvents, BlocksSeeWhatWasBefore) {
         {"radau5"});
 }
 
-// As the language has it, what two volumes exchange has the enthalpy of the one that it comes from, also while nothing
-// flows, where both equations are 0 = 0.
+// As the language has it, what two volumes exchange by way of a pipe has the enthalpy of the one that it comes from,
+// also while nothing flows, where all these equations are 0 = 0.
 TEST_F(ModelicaEvents, NothingFlowsAtFirst) {
   solve("",
         "Real 'm'(start = 1.0, fixed = true), 'n'(start = 2.0, fixed = true), 'h'(start = 1.0, fixed = true);\n"
-        "Real 'k'(start = 3.0, fixed = true), 'p', 'q', 'f', 'g', 'H', 'U', 'V', 'G';\n",
-        "equation\n'f' = if time < 1.0 then 0.0 else 0.5;\n'f' + 'g' = 0.0;\n'H' + 'G' = 0.0;\n'p' = 'q';\n"
+        "Real 'k'(start = 3.0, fixed = true), 'p', 'q', 'f', 'g', 'H', 'U', 'V', 'G', 'pipe', 'A', 'B';\n",
+        "equation\n'f' = if time < 1.0 then 0.0 else 0.5;\n'f' + 'g' = 0.0;\n'H' + 'A' = 0.0;\n'G' + 'B' = 0.0;\n"
         "der('m') = 'f';\nder('n') = 'g';\n'U' = 'm' * 'h';\n'V' = 'n' * 'k';\nder('U') = 'H';\nder('V') = 'G';\n"
-        "'H' = semiLinear('f', 'p', 'h');\n'G' = semiLinear('g', 'q', 'k');\n"
+        "'H' = semiLinear('f', 'p', 'h');\n'G' = semiLinear('g', 'q', 'k');\n'A' = semiLinear('g', 'p', 'pipe');\n"
+        "'B' = semiLinear('f', 'q', 'pipe');\n'A' + 'B' = 0.0;\n"
         "annotation(experiment(StopTime = 2));\n",
         [](const json& values) {
           expect(values, "h", (1.0 + 0.5 * 3.0) / 1.5);
           expect(values, "k", 3.0);
           expect(values, "p", 3.0);
+          expect(values, "pipe", 3.0);
         },
         {"radau5"});
 }

@@ -55,7 +55,10 @@ ReducedModel Reducer::reduce() {
   remove_aliases();
   join_semi_linear();
   reduce_index();
-  if (!diagnostics_.failed()) model_.loops_are_switched = has_switched_loops();
+  if (!diagnostics_.failed()) {
+    model_.loops_are_switched = has_switched_loops();
+    fill_empty_residuals();
+  }
   if (!diagnostics_.failed()) order_start();
   if (!diagnostics_.failed()) order_stage();
   return std::move(model_);

@@ -2,6 +2,7 @@
 // From the flat model to the one that is integrated: parameters folded, aliases removed, the index reduced, equations
 // ordered and torn.
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -112,6 +113,8 @@ class Reducer {
   bool safely_solvable(const Equation& equation, Node quantity);
 
   // reduce_linear.cpp
+  Node vanishes_where(Node root, const std::map<Node, Node>& steps, std::map<Node, Node>& known);
+  void fill_empty_residuals();
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
   bool is_smooth_in_states(Node root, const Block& block);

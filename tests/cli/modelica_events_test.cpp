@@ -403,6 +403,40 @@ TEST_F(ModelicaEvents, ALightMassThatIsCaught) {
       [](const json& values) { expect(values, "v", 20.0, 1e-5); }, {"radau5"});
 }
 
+// Two brakes hold one shaft: how they share the torque is not known, and does not matter. It slides backwards at first,
+// and forwards from 3, where the torque exceeds both.
+TEST_F(ModelicaEvents, TwoBrakesOnOneShaft) {
+  const auto brake = [](const char* k, const char* torque) {
+    return fmt::format(
+        "'f{0}' = if 'locked{0}' then 'sa{0}' else if 'forward{0}' then {1} else if 'backward{0}' then -{1} else if "
+        "pre('mode{0}') == 1 then {1} else -{1};\n"
+        "'forward{0}' = pre('mode{0}') == 0 and 'sa{0}' > {1} or initial() and 'v' > 0.0;\n"
+        "'backward{0}' = pre('mode{0}') == 0 and 'sa{0}' < (-{1}) or initial() and 'v' < 0.0;\n"
+        "'locked{0}' = not (((pre('mode{0}') == 1 or 'forward{0}') or pre('mode{0}') == (-1)) or 'backward{0}');\n"
+        "'a' = if 'locked{0}' then 0.0 else if 'forward{0}' or pre('mode{0}') == 1 then 'sa{0}' - {1} else 'sa{0}' + "
+        "{1};\n"
+        "'mode{0}' = if (pre('mode{0}') == 1 or 'forward{0}') and 'v' > 0.0 then 1 else if (pre('mode{0}') == (-1) or "
+        "'backward{0}') and 'v' < 0.0 then -1 else 0;\n",
+        k, torque);
+  };
+  std::string declarations = "Real 'a';\nReal 'v'(start = -1.0, fixed = true, stateSelect = StateSelect.always);\n";
+  for (const char* k : {"1", "2"}) {
+    declarations += fmt::format(
+        "Boolean 'forward{0}'(start = false, fixed = true), 'backward{0}'(start = false, fixed = true), 'locked{0}';\n"
+        "Integer 'mode{0}'(start = 3, fixed = true);\nReal 'sa{0}', 'f{0}';\n",
+        k);
+  }
+  solve("", declarations,
+        "equation\n'a' = der('v');\n'a' = time - 'f1' - 'f2';\n" + brake("1", "2.0") + brake("2", "1.0") +
+            "annotation(experiment(StopTime = 5));\n",
+        [](const json& values) {
+          expect(values, "v", 2.0, 1e-5);
+          expect(values, "mode1", 1.0);
+          expect(values, "mode2", 1.0);
+        },
+        {"radau5"});
+}
+
 // Three clutches between four inertias, with the library's friction: which of them stick is decided together.
 // Reference: SciPy (DOP853 at 1e-12) from event to event, the modes by trying all combinations.
 TEST_F(ModelicaEvents, ClutchesThatShareAShaft) {

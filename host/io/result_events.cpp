@@ -206,7 +206,7 @@ void ResultEvents::prepare(const Chunk& chunk, ResultDigest& digest) const {
 std::vector<double> ResultEvents::first_times(std::size_t kind) const {
   if (first_times_) return first_times_->finite_values(kind);
   int id = -1;
-  const std::string name = "event_first_time_" + one_word(target_.settings().model.events[kind].name);
+  const std::string name = "event_first_time_" + event_words(target_.settings().model)[kind];
   target_.check(nc_inq_varid(target_.file(), name.c_str(), &id), "read");
   std::vector<double> times(static_cast<std::size_t>(target_.settings().instances));
   target_.check(nc_get_var_double(target_.file(), id, times.data()), "read");

@@ -112,9 +112,10 @@ void ResultInstances::define_plain_columns() {
                                             long_name));
     };
     if (!column.in_file.per_event) return define(column.in_file.name, column.in_file.long_name);
-    for (const EventDescription& event : model.events) {
-      define(fmt::format("{}_{}", column.in_file.name, one_word(event.name)),
-             fmt::format("{} {}", column.in_file.long_name, event.name));
+    const std::vector<std::string> words = event_words(model);
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      define(fmt::format("{}_{}", column.in_file.name, words[k]),
+             fmt::format("{} {}", column.in_file.long_name, model.events[k].name));
     }
   });
 }

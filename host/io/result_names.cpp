@@ -19,7 +19,6 @@ namespace {
 const std::set<std::string> own_names = {"time",   "instance",  "quantile",      "t_begin",       "t_end",
                                          "status", "t_reached", "residual_norm", "worst_equation"};
 const std::vector<std::string> own_prefixes = {"stat_", "event_", "events_", "verify_"};
-const std::vector<std::string> statistic_suffixes = {"_mean", "_std", "_min", "_max", "_quantile", "_count"};
 
 }  // namespace
 
@@ -36,6 +35,13 @@ std::string unfit_for_netcdf(const std::string& name) {
   }
   if (name.size() > NC_MAX_NAME - 32) return fmt::format("has more than {} letters", NC_MAX_NAME - 32);
   return "";
+}
+
+std::string statistic_name(const ModelDescription& model, const std::string& variable, std::string_view what) {
+  const std::string name = fmt::format("{}_{}", variable, what);
+  const std::vector<VariableDescription> all = model.output_quantities();
+  const bool is_variable = std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+  return is_variable ? "stat_" + name : name;
 }
 
 void check_result_path(const std::filesystem::path& path) {
@@ -60,15 +66,11 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
   check("variable", model.variables);
   check("observable", model.observables);
   check("parameter", model.parameters);
-  check("event", model.events);
   check("discrete number", model.discrete);
 
   std::set<std::string> taken = own_names;
   for (const ParameterDescription& parameter : model.parameters) taken.insert("param_" + parameter.name);
   for (const VariableDescription& quantity : model.initial_quantities()) taken.insert("initial_" + quantity.name);
-  for (const VariableDescription& variable : model.output_quantities()) {
-    for (const std::string& suffix : statistic_suffixes) taken.insert(variable.name + suffix);
-  }
   for (const VariableDescription& variable : model.output_quantities()) {
     const bool family = std::any_of(own_prefixes.begin(), own_prefixes.end(),
                                     [&](const std::string& prefix) { return variable.name.starts_with(prefix); });

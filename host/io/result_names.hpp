@@ -2,6 +2,7 @@
 // Names that result files, and the variables in them, cannot have.
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <manyfold/description.hpp>
@@ -14,7 +15,10 @@ std::string unfit_for_netcdf(const std::string& name);
 /// Throws UsageError if netCDF takes `path` for that of another file.
 void check_result_path(const std::filesystem::path& path);
 
-/// What is wrong with the names of the model's variables, parameters, events and discrete numbers in result files: what
+/// The name of a statistic of the variable, which begins with `stat_` where the model has a variable of that name.
+std::string statistic_name(const ModelDescription& model, const std::string& variable, std::string_view what);
+
+/// What is wrong with the names of the model's variables, parameters and discrete numbers in result files: what
 /// netCDF does not take or changes, and what is another variable's name there. One sentence per name.
 std::vector<std::string> unfit_names(const ModelDescription& model);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "host/engine/processors.hpp"
+#include "host/io/result_names.hpp"
 
 namespace manyfold {
 namespace {
@@ -51,9 +52,12 @@ ResultStatistics::SavedVariable ResultStatistics::define(const VariableDescripti
         target_.define_variable(variable.name, NC_DOUBLE, {target_.instance_dimension(), target_.time_dimension()},
                                 variable.unit, variable.description);
   }
+  const auto name = [&](std::string_view what) {
+    return statistic_name(target_.settings().model, variable.name, what);
+  };
   const auto define_statistic = [&](std::string_view what, const std::string& long_name) {
-    return target_.define_variable(fmt::format("{}_{}", variable.name, what), NC_DOUBLE, {target_.time_dimension()},
-                                   variable.unit, fmt::format("{} of {} over the instances", long_name, variable.name));
+    return target_.define_variable(name(what), NC_DOUBLE, {target_.time_dimension()}, variable.unit,
+                                   fmt::format("{} of {} over the instances", long_name, variable.name));
   };
   for (const StatisticRequest& request : target_.settings().statistics) {
     using Kind = StatisticRequest::Kind;
@@ -75,12 +79,12 @@ ResultStatistics::SavedVariable ResultStatistics::define(const VariableDescripti
     }
   }
   if (!target_.probabilities().empty()) {
-    ids.quantiles = target_.define_variable(variable.name + "_quantile", NC_DOUBLE,
-                                            {target_.quantile_dimension(), target_.time_dimension()}, variable.unit,
-                                            fmt::format("quantiles of {} over the instances", variable.name));
+    ids.quantiles =
+        target_.define_variable(name("quantile"), NC_DOUBLE, {target_.quantile_dimension(), target_.time_dimension()},
+                                variable.unit, fmt::format("quantiles of {} over the instances", variable.name));
   }
   if (!target_.settings().statistics.empty()) {
-    ids.count = target_.define_variable(variable.name + "_count", NC_INT64, {target_.time_dimension()}, "1",
+    ids.count = target_.define_variable(name("count"), NC_INT64, {target_.time_dimension()}, "1",
                                         fmt::format("instances with a finite value of {}", variable.name));
   }
   return ids;

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -33,19 +34,42 @@ constexpr std::int64_t elements_per_chunk = 65536;
   return leave != nullptr && leave() >= 0;
 }();
 
+/// Words that are alike are told apart by a number.
+std::vector<std::string> different_words(const std::vector<std::string>& names) {
+  std::vector<std::string> words;
+  std::set<std::string> taken;
+  for (const std::string& name : names) {
+    const std::string word = one_word(name);
+    std::string different = word;
+    for (int number = 2; !taken.insert(different).second; ++number) different = fmt::format("{}_{}", word, number);
+    words.push_back(different);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string one_word(const std::string& name) {
   std::string word;
-  for (const char c : name) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const char c = name[i];
     if (c == ' ') {
       word += '_';
+    } else if (c == '<' || c == '>') {
+      const bool or_equal = i + 1 < name.size() && name[i + 1] == '=';
+      word += fmt::format("{}{}", c == '<' ? 'l' : 'g', or_equal ? 'e' : 't');
     } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
                std::string_view("_-.+@").find(c) != std::string_view::npos) {
       word += c;
     }
   }
   return word;
+}
+
+std::vector<std::string> event_words(const ModelDescription& model) {
+  std::vector<std::string> names;
+  for (const EventDescription& event : model.events) names.push_back(event.name);
+  return different_words(names);
 }
 
 ResultTarget::ResultTarget(ResultFileSettings settings, OutputFile output)
@@ -98,12 +122,9 @@ void ResultTarget::put_text(int variable, const char* name, const std::string& t
 }
 
 void ResultTarget::put_flags(int variable, const std::vector<std::string>& names) const {
+  const std::vector<std::string> words = different_words(names);
   std::vector<short> values;
-  std::vector<std::string> words;
-  for (const std::string& name : names) {
-    values.push_back(static_cast<short>(values.size()));
-    words.push_back(one_word(name));
-  }
+  for (std::size_t i = 0; i < words.size(); ++i) values.push_back(static_cast<short>(i));
   check(nc_put_att_short(file_, variable, "flag_values", NC_SHORT, values.size(), values.data()), "written");
   put_text(variable, "flag_meanings", fmt::format("{}", fmt::join(words, " ")));
 }

@@ -10,8 +10,10 @@
 
 namespace manyfold {
 
-/// As CF-1.8 wants the words of flag_meanings.
+/// As CF-1.8 wants the words of flag_meanings; relations are lt, le, gt and ge.
 std::string one_word(const std::string& name);
+/// The same of each event of the model, with a number where two were alike.
+std::vector<std::string> event_words(const ModelDescription& model);
 
 /// Functions throw std::runtime_error with file and reason, and UsageError for names that netCDF does not take.
 class ResultTarget {

@@ -123,6 +123,7 @@ class ModelCode {
   void end(Body& pass);
   void whole_parts_now(Body& pass, bool initial);
   Node whole_part_at_event(Body& pass, int k);
+  void values_before(Body& pass);
   Body begin_pass(Body& body);
   void end_pass(Body& pass);
   void count_steps(Body& body);

@@ -1,6 +1,5 @@
 // Events of the model: where relations change, and at the times of clocks.
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <set>
 
@@ -108,9 +107,7 @@ std::string ModelCode::text_of(Node node) {
 }
 
 void ModelCode::add_event(Event event) {
-  // Result files take no other names.
-  const auto first = static_cast<unsigned char>(event.name.empty() ? ' ' : event.name.front());
-  std::string name = first >= 0x80 || first == '_' || std::isalnum(first) != 0 ? "" : "event: ";
+  std::string name;
   for (const char letter : event.name)
     name += static_cast<unsigned char>(letter) < 0x20 || letter == '/' ? '|' : letter;
   if (name.size() > longest_name) name = name.substr(0, longest_name) + " ...";

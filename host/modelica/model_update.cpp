@@ -261,6 +261,16 @@ void ModelCode::reinitialise(Body& pass) {
   for (const std::string& change : changes) pass.line(change);
 }
 
+/// Values before the event are, in all equations of a pass, what the pass before has left.
+void ModelCode::values_before(Body& pass) {
+  for (const FlatEquation& equation : model_.flat.discrete_equations) {
+    const NodeData right = graph_[equation.right];
+    const int left = graph_[equation.left].index;
+    if (right.op != Op::pre || !model_.flat.variables[at(left)].made) continue;
+    pass.line(fmt::format("d[{}] = d[{}];", place_of_discrete_.at(left), place_of_discrete_.at(right.index)));
+  }
+}
+
 /// The loop of passes, and what a pass begins with.
 Body ModelCode::begin_pass(Body& body) {
   const std::size_t conditions = model_.flat.conditions.size();
@@ -274,6 +284,7 @@ Body ModelCode::begin_pass(Body& body) {
     pass.line(fmt::format("const Number single = pass < {} ? 0.0 : 1.0;", together));
     pass.line("Number moves = 0.0;");
   }
+  values_before(pass);
   if (discrete_count_ > 0) {
     pass.line(fmt::format("Number old[{}];", discrete_count_));
     pass.line(fmt::format("for (int k = 0; k < {}; ++k) old[k] = d[k];", discrete_count_));

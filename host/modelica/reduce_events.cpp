@@ -147,17 +147,22 @@ Node Reducer::mode_of(const NodeData& relation) {
 }
 
 /// A variable that stands not in the file.
-int Reducer::made_discrete(const std::string& name, Type type) {
+int Reducer::made_variable(const std::string& name, Type type) {
   FlatVariable made;
   made.name = name;
   made.type = type;
-  made.variability = Variability::discrete;
   made.made = true;
   const int index = static_cast<int>(model_.flat.variables.size());
   model_.flat.variables.push_back(made);
-  model_.root.push_back(index);
-  model_.sign.push_back(1);
-  model_.fold.push_back(no_node);
+  model_.root.resize(model_.flat.variables.size(), index);
+  model_.sign.resize(model_.flat.variables.size(), 1);
+  model_.fold.resize(model_.flat.variables.size(), no_node);
+  return index;
+}
+
+int Reducer::made_discrete(const std::string& name, Type type) {
+  const int index = made_variable(name, type);
+  variable(index).variability = Variability::discrete;
   discrete_.insert(index);
   model_.discrete.push_back(index);
   return index;

@@ -2,6 +2,7 @@
 // Mattsson & Soederlind, SIAM J. Sci. Comput. 14 (1993).
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -33,21 +34,73 @@ Node Reducer::total_derivative(Node root) {
 
 /// Lowers the index to 1, and orders what is left.
 void Reducer::reduce_index() {
-  const std::vector<Equation> written = model_.equations;
+  std::vector<Equation> written = model_.equations;
   const std::vector<std::string> notes = model_.notes;
+  const auto again = [&] {
+    model_.equations = written;
+    model_.notes = notes;
+    model_.states.clear();
+    model_.invariants.clear();
+    model_.blocks.clear();
+    model_.torn.clear();
+    model_.residuals.clear();
+  };
   find_states(true);
+  if (!diagnostics_.failed() && unwelcome_states() > 0) {
+    const int unwelcome = unwelcome_states();
+    const std::size_t invariants = model_.invariants.size();
+    const std::size_t variables = model_.flat.variables.size();
+    const std::vector<Equation> plain = written;
+    if (differentiate_preferred(written)) {
+      again();
+      find_states(true);
+      if (unwelcome_states() >= unwelcome || model_.invariants.size() > invariants) {
+        model_.flat.variables.resize(variables);
+        written = plain;
+        again();
+        find_states(true);
+      }
+    }
+  }
   order();
   if (diagnostics_.failed() || !invariants_need_torn()) return;
   // Projection moves states alone: where it would have to move what is torn too, all stay states.
-  model_.equations = written;
-  model_.notes = notes;
-  model_.states.clear();
-  model_.invariants.clear();
-  model_.blocks.clear();
-  model_.torn.clear();
-  model_.residuals.clear();
+  again();
   find_states(false);
   order();
+}
+
+/// States that the model asks not to have.
+int Reducer::unwelcome_states() {
+  return static_cast<int>(std::count_if(model_.states.begin(), model_.states.end(), [&](Node state) {
+    return variable(graph_[state].index).select <= StateSelect::avoid;
+  }));
+}
+
+/// Variables that the model prefers as states may be states though no derivative of theirs stands in it: an equation
+/// for it is added. False: there are none.
+bool Reducer::differentiate_preferred(std::vector<Equation>& equations) {
+  std::vector<bool> differentiated(model_.flat.variables.size());
+  for (const Equation& equation : equations) {
+    for (const Node node : graph_.below(equation.residual)) {
+      const NodeData data = graph_[node];
+      if (data.op == Op::variable && data.order > 0) differentiated[at(data.index)] = true;
+    }
+  }
+  bool found = false;
+  for (const int index : unknowns_) {
+    const FlatVariable one = variable(index);
+    if (one.select < StateSelect::prefer || one.type != Type::real || differentiated[at(index)]) continue;
+    Equation equation;
+    equation.left = graph_.variable(made_variable(fmt::format("der({})", one.name), Type::real));
+    equation.right = graph_.variable(index, 1);
+    equation.residual = graph_.subtract(equation.left, equation.right);
+    equation.place = one.place;
+    equation.text = fmt::format("der('{}'), which is preferred as a state", one.name);
+    equations.push_back(equation);
+    found = true;
+  }
+  return found;
 }
 
 void Reducer::find_states(bool with_dummies) {
@@ -140,6 +193,27 @@ void Reducer::choose_dummies(const SystemOffsets& offsets, const Signature& sign
   for (const std::vector<int>& block : blocks(active, offsets.matching)) {
     choose_of_block(block, offsets, dummies, solved);
   }
+  // A block has no choice among variables of others. Where that leaves states that the model asks not to have, all
+  // equations are one.
+  const auto unwelcome = [&](const std::set<Node>& chosen) {
+    int count = 0;
+    for (std::size_t j = 0; j < unknowns_.size(); ++j) {
+      const bool asked_not = variable(unknowns_[j]).select <= StateSelect::avoid;
+      for (int k = 1; asked_not && k <= offsets.unknown[j]; ++k) {
+        count += chosen.contains(graph_.variable(unknowns_[j], k)) ? 0 : 1;
+      }
+    }
+    return count;
+  };
+  if (unwelcome(dummies) == 0) return;
+  std::vector<int> every(signature.size());
+  std::iota(every.begin(), every.end(), 0);
+  std::set<Node> others;
+  std::vector<int> solved_by_others(signature.size(), 0);
+  choose_of_block(every, offsets, others, solved_by_others);
+  if (others.size() < dummies.size() || unwelcome(others) >= unwelcome(dummies)) return;
+  dummies = std::move(others);
+  solved = std::move(solved_by_others);
 }
 
 void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,
@@ -154,8 +228,11 @@ void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
     if (rows.empty()) return;
     std::erase_if(columns, [&](int j) { return offsets.unknown[at(j)] < level; });
     RegularPart part = regular_part(rows, columns, offsets, level);
-    // Without the other rows more columns are constant, and the least welcome states among them.
-    if (part.rows.size() < rows.size()) part = regular_part(part.rows, columns, offsets, level);
+    if (part.rows.size() < rows.size()) {
+      const RegularPart triangular = triangular_part(rows, columns, offsets, level);
+      // Without the other rows more columns are constant, and the least welcome states among them.
+      part = triangular.rows.size() > part.rows.size() ? triangular : regular_part(part.rows, columns, offsets, level);
+    }
     for (const int i : part.rows) solved[at(i)] = level;
     for (const int j : part.columns) {
       dummies.insert(graph_.variable(unknowns_[at(j)], offsets.unknown[at(j)] - level + 1));
@@ -164,10 +241,8 @@ void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
   }
 }
 
-/// As many columns as there can be, and rows for them, whose matrix of dF_i/dx_j is regular whatever the solution does:
-/// its entries are constant. The least welcome states first.
-Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::vector<int> columns,
-                                           const SystemOffsets& offsets, int level) {
+/// The least welcome states first.
+void Reducer::sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level) {
   const auto welcome = [&](int j) {
     const FlatVariable& one = variable(unknowns_[at(j)]);
     // Rather a variable than the derivative of one.
@@ -175,6 +250,54 @@ Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::ve
            (one.start != no_node ? 1 : 0);
   };
   std::stable_sort(columns.begin(), columns.end(), [&](int a, int b) { return welcome(a) < welcome(b); });
+}
+
+/// dF_i/dx_j of the highest derivatives.
+Node Reducer::highest_partial(int i, int j, const SystemOffsets& offsets) {
+  const int order = offsets.unknown[at(j)] - offsets.equation[at(i)];
+  if (order < 0) return graph_.number(0.0);
+  return graph_.partial(model_.equations[at(i)].residual, graph_.variable(unknowns_[at(j)], order));
+}
+
+/// Columns and rows for them, as below, whose matrix is regular because it is triangular: its diagonal is constant. So
+/// are equations that assign one after the other. What is left of the rows follows the rule below.
+Reducer::RegularPart Reducer::triangular_part(std::vector<int> rows, std::vector<int> columns,
+                                              const SystemOffsets& offsets, int level) {
+  sort_by_welcome(columns, offsets, level);
+  std::map<int, std::vector<int>> rows_of;
+  for (const int j : columns) {
+    for (const int i : rows) {
+      if (!graph_.is_number(highest_partial(i, j, offsets), 0.0)) rows_of[j].push_back(i);
+    }
+  }
+  RegularPart result;
+  // A column that stands in a single row that is left.
+  const auto next = [&] {
+    return std::find_if(columns.begin(), columns.end(), [&](int j) {
+      double value = 0.0;
+      return rows_of[j].size() == 1 && known_from_parameters(highest_partial(rows_of[j][0], j, offsets), value) &&
+             value != 0.0;
+    });
+  };
+  for (auto column = next(); column != columns.end(); column = next()) {
+    const int row = rows_of[*column][0];
+    result.rows.push_back(row);
+    result.columns.push_back(*column);
+    std::erase(rows, row);
+    columns.erase(column);
+    for (auto& [j, left] : rows_of) std::erase(left, row);
+  }
+  const RegularPart rest = regular_part(rows, columns, offsets, level);
+  result.rows.insert(result.rows.end(), rest.rows.begin(), rest.rows.end());
+  result.columns.insert(result.columns.end(), rest.columns.begin(), rest.columns.end());
+  return result;
+}
+
+/// As many columns as there can be, and rows for them, whose matrix of dF_i/dx_j is regular whatever the solution does:
+/// its entries are constant. The least welcome states first.
+Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::vector<int> columns,
+                                           const SystemOffsets& offsets, int level) {
+  sort_by_welcome(columns, offsets, level);
   RegularPart result;
   std::vector<std::vector<double>> basis;  // reduced columns, each with its pivot row
   std::vector<std::size_t> pivots;
@@ -183,11 +306,7 @@ Reducer::RegularPart Reducer::regular_part(const std::vector<int>& rows, std::ve
     std::vector<double> column(rows.size());
     bool constant = true;
     for (std::size_t r = 0; r < rows.size() && constant; ++r) {
-      const int order = offsets.unknown[at(j)] - offsets.equation[at(rows[r])];
-      if (order < 0) continue;
-      const Node entry =
-          graph_.partial(model_.equations[at(rows[r])].residual, graph_.variable(unknowns_[at(j)], order));
-      constant = known_from_parameters(entry, column[r]);
+      constant = known_from_parameters(highest_partial(rows[r], j, offsets), column[r]);
     }
     if (!constant) continue;
     double size = 0.0;

@@ -1,6 +1,7 @@
 // Closed forms of small linear blocks.
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -94,6 +95,63 @@ void Reducer::report_singular_loop(const std::vector<Equation>& equations, const
     text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
   }
   diagnostics_.error(equations[at(block.equations[0])].place, text);
+}
+
+/// Where it is zero because of its switches alone, whatever its quantities are: a condition, or a number. `steps`: what
+/// quantities are made of.
+Node Reducer::vanishes_where(Node root, const std::map<Node, Node>& steps, std::map<Node, Node>& known) {
+  if (const auto found = known.find(root); found != known.end()) return found->second;
+  const NodeData data = graph_[root];
+  const auto of = [&](int k) { return vanishes_where(data.operand[k], steps, known); };
+  Node where = graph_.number(0.0);
+  switch (data.op) {
+    case Op::number:
+      where = graph_.number(data.number == 0.0 ? 1.0 : 0.0);
+      break;
+    case Op::negate:
+    case Op::divide:
+      where = of(0);
+      break;
+    case Op::add:
+    case Op::subtract:
+      where = graph_.conjunction(of(0), of(1));
+      break;
+    case Op::multiply:
+      where = graph_.disjunction(of(0), of(1));
+      break;
+    case Op::choice:
+      where = graph_.disjunction(graph_.conjunction(data.operand[0], of(1)),
+                                 graph_.conjunction(graph_.negation(data.operand[0]), of(2)));
+      break;
+    default:
+      if (const auto step = steps.find(root); step != steps.end()) where = vanishes_where(step->second, steps, known);
+  }
+  constexpr std::size_t largest = 200;
+  const std::vector<Node> nodes = graph_.below(where);
+  const bool of_switches = std::all_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const NodeData& one = graph_[node];
+    return one.op != Op::time && (one.op != Op::variable || is_given(one.index) ||
+                                  (one.order == 0 && variable(one.index).type != Type::real));
+  });
+  return known[root] = of_switches && nodes.size() < largest ? where : graph_.number(0.0);
+}
+
+/// Where switches leave 0 = 0 of an equation that is iterated, as two brakes do that hold one shaft, the others are met
+/// whatever its unknown is: it is zero there.
+void Reducer::fill_empty_residuals() {
+  for (const Block& block : model_.blocks) {
+    if (block.simplified) continue;
+    std::map<Node, Node> steps;
+    for (const Step& step : block.steps) steps[step.quantity] = step.value;
+    std::map<Node, Node> known;
+    for (std::size_t k = 0; k < block.residuals.size(); ++k) {
+      Equation& equation = model_.equations[at(block.residuals[k])];
+      const Node where = vanishes_where(equation.residual, steps, known);
+      if (graph_.is_number(where)) continue;
+      equation.residual = graph_.choice(where, block.torn[k], equation.residual);
+      equation.left = equation.right = no_node;
+    }
+  }
 }
 
 /// Does it depend on states and time, but on no switch and no unknown of the block? The matrix of forces of constraints

@@ -54,8 +54,12 @@ ReducedModel Reducer::reduce() {
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
   remove_aliases();
+  join_semi_linear();
   reduce_index();
-  if (!diagnostics_.failed()) model_.loops_are_switched = has_switched_loops();
+  if (!diagnostics_.failed()) {
+    model_.loops_are_switched = has_switched_loops();
+    fill_empty_residuals();
+  }
   if (!diagnostics_.failed()) order_start();
   if (!diagnostics_.failed()) order_stage();
   return std::move(model_);
@@ -428,6 +432,91 @@ void Reducer::substitute_aliases() {
   }
   for (WholePart& part : model_.whole_parts) substitute(part.argument);
   for (FlatVariable& one : flat.variables) substitute(one.start);
+}
+
+/// y = x (x >= 0 ? upwards : downwards), as of semiLinear, of two variables; false: it is something else.
+bool Reducer::semi_linear_of(const Equation& equation, SemiLinear& found) {
+  if (equation.simplified != no_node || equation.left == no_node) return false;
+  double sign = 1.0;
+  const auto positive = [&](Node node) {
+    if (graph_[node].op != Op::negate) return node;
+    sign = -sign;
+    return graph_[node].operand[0];
+  };
+  found.y = positive(equation.left);
+  const NodeData product = graph_[positive(equation.right)];
+  if (product.op != Op::multiply) return false;
+  const bool chosen_first = graph_[product.operand[0]].op == Op::choice;
+  const NodeData chosen = graph_[product.operand[chosen_first ? 0 : 1]];
+  found.x = positive(product.operand[chosen_first ? 1 : 0]);
+  if (chosen.op != Op::choice || graph_[found.x].op != Op::variable || graph_[found.y].op != Op::variable) return false;
+  const bool negated = graph_[chosen.operand[0]].op == Op::negation;
+  const NodeData mode = graph_[negated ? graph_[chosen.operand[0]].operand[0] : chosen.operand[0]];
+  if (mode.op != Op::mode) return false;
+  const Relation& relation = model_.relations[at(mode.index)];
+  const bool from_zero = graph_.is_number(relation.left, 0.0);
+  const Node other = from_zero ? relation.right : relation.left;
+  const bool of_negative = graph_[other].op == Op::negate;
+  if ((!from_zero && !graph_.is_number(relation.right, 0.0)) ||
+      (of_negative ? graph_[other].operand[0] : other) != found.x) {
+    return false;
+  }
+  const bool rises = (from_zero != of_negative) != negated;
+  found.is_up = rises ? chosen.operand[0] : graph_.negation(chosen.operand[0]);
+  found.upwards = chosen.operand[rises ? 1 : 2];
+  found.downwards = chosen.operand[rises ? 2 : 1];
+  found.sign = sign;
+  return true;
+}
+
+/// Of y = semiLinear(x, a, s), y = semiLinear(x, s, r), y = semiLinear(x, r, b), all are 0 = 0 where nothing flows. As
+/// the language has it (3.7.4.5), s and r are a or b, and then are known there too.
+void Reducer::join_semi_linear() {
+  std::vector<std::size_t> places;
+  std::vector<SemiLinear> all;
+  for (std::size_t i = 0; i < model_.equations.size(); ++i) {
+    SemiLinear one;
+    if (!semi_linear_of(model_.equations[i], one)) continue;
+    places.push_back(i);
+    all.push_back(one);
+  }
+  const auto follower = [&](std::size_t k) {
+    std::size_t next = 0;
+    while (next < all.size() && !(next != k && all[next].x == all[k].x && all[next].y == all[k].y &&
+                                  all[next].sign == all[k].sign && all[next].upwards == all[k].downwards)) {
+      ++next;
+    }
+    const NodeData data = graph_[all[k].downwards];
+    return data.op == Op::variable && data.order == 0 && is_unknown(data.index) ? next : all.size();
+  };
+  std::vector<std::size_t> next(all.size());
+  std::vector<bool> is_first(all.size(), true);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    next[k] = follower(k);
+    if (next[k] == all.size()) continue;
+    if (is_first[next[k]]) {
+      is_first[next[k]] = false;
+    } else {
+      next[k] = all.size();
+    }
+  }
+  // Of a circle none is the first.
+  for (std::size_t first = 0; first < all.size(); ++first) {
+    if (!is_first[first] || next[first] == all.size()) continue;
+    std::size_t last = first;
+    while (next[last] < all.size()) last = next[last];
+    const Node carried = graph_.choice(all[first].is_up, all[first].upwards, all[last].downwards);
+    const auto write = [&](Equation& equation, Node left, Node right) {
+      equation.left = left;
+      equation.right = right;
+      equation.residual = graph_.subtract(left, right);
+    };
+    Equation& flow = model_.equations[places[first]];
+    write(flow, all[first].y, graph_.multiply(graph_.number(all[first].sign), graph_.multiply(carried, all[first].x)));
+    for (std::size_t k = first; k != last; k = next[k]) {
+      write(model_.equations[places[next[k]]], all[k].downwards, carried);
+    }
+  }
 }
 
 }  // namespace manyfold::modelica

@@ -2,6 +2,7 @@
 // From the flat model to the one that is integrated: parameters folded, aliases removed, the index reduced, equations
 // ordered and torn.
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,16 @@ class Reducer {
   void gather_equations();
   void find_original_structure();
   void remove_aliases();
+  struct SemiLinear {
+    Node x = no_node;
+    Node y = no_node;
+    Node is_up = no_node;  ///< x >= 0
+    Node upwards = no_node;
+    Node downwards = no_node;
+    double sign = 1.0;
+  };
+  bool semi_linear_of(const Equation& equation, SemiLinear& found);
+  void join_semi_linear();
   bool alias_of(const Equation& equation, int& a, int& b, int& sign);
   int find_root(int variable, int& sign);
   void substitute_aliases();
@@ -45,6 +56,7 @@ class Reducer {
   Node with_values_before(Node root);
   Node mode_of(const NodeData& relation);
   Node whole_part(Node argument);
+  int made_variable(const std::string& name, Type type);
   int made_discrete(const std::string& name, Type type);
   Node between_events(Node root);
   bool varies(Node root);
@@ -61,10 +73,15 @@ class Reducer {
                       std::vector<int>& solved);
   void choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,
                        std::vector<int>& solved);
+  void sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level);
+  Node highest_partial(int i, int j, const SystemOffsets& offsets);
+  RegularPart triangular_part(std::vector<int> rows, std::vector<int> columns, const SystemOffsets& offsets, int level);
   RegularPart regular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
                            int level);
   void differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved);
   bool invariants_need_torn();
+  int unwelcome_states();
+  bool differentiate_preferred(std::vector<Equation>& equations);
   Node total_derivative(Node root);
   Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);
 
@@ -98,6 +115,8 @@ class Reducer {
   bool safely_solvable(const Equation& equation, Node quantity);
 
   // reduce_linear.cpp
+  Node vanishes_where(Node root, const std::map<Node, Node>& steps, std::map<Node, Node>& known);
+  void fill_empty_residuals();
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
   bool is_smooth_in_states(Node root, const Block& block);

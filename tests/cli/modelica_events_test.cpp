@@ -140,6 +140,33 @@ TEST_F(ModelicaEvents, TablesOfAllKinds) {
         {"radau5", "bdf"});
 }
 
+// Some exports call the library's functions of tables and leave them out. u goes from 0 to 3.
+TEST_F(ModelicaEvents, TablesWhoseFunctionsAreLeftOut) {
+  const std::string prefix = "'Modelica.Blocks.Tables.Internal.get";
+  solve(
+      table_library,
+      "Real 'u' = 0.5 * time;\nReal 'n'(start = 0.0);\n"
+      "parameter 'Table' 't' = 'Table'(\"NoName\", \"NoName\", {{0.0, 1.0}, {1.0, 3.0}, {2.0, 2.0}}, {2}, "
+      "'Smoothness'.'Linear', 'Extrapolation'.'Hold', false);\n"
+      "parameter 'TimeTable' 's' = 'TimeTable'(\"NoName\", \"NoName\", {{0.0, 1.0}, {2.0, 3.0}}, 0.0, {2}, "
+      "'Smoothness'.'Linear', 'Extrapolation'.'Hold');\n"
+      "parameter 'Surface' 'p' = 'Surface'(\"NoName\", \"NoName\", {{0.0, 0.0, 1.0}, {0.0, 1.0, 2.0}, "
+      "{3.0, 7.0, 8.0}}, 'Smoothness'.'Linear');\n" +
+          zero_at_start("a") + zero_at_start("b") + zero_at_start("c") + zero_at_start("d"),
+      "equation\nwhen {time >= pre('n'), initial()} then\n'n' = " + prefix + "NextTimeEvent'('s', time);\nend when;\n" +
+          integral("a", prefix + "Table1DValueNoDer2'('t', 1, 'u')") +
+          integral("b", prefix + "DerTable1DValueNoDer'('t', 1, 'u', 0.5) + " + prefix + "Table1DAbscissaUmax'('t')") +
+          integral("c", prefix + "TimeTableValueNoDer'('s', 1, time, 'n', pre('n'))") +
+          integral("d", prefix + "Table2DValue'('p', 'u', 0.5)") + "annotation(experiment(StopTime = 6));\n",
+      [](const json& values) {
+        expect(values, "a", 2.0 * (2.0 + 2.5 + 2.0));
+        expect(values, "b", 1.0 + 6.0 * 2.0);
+        expect(values, "c", 4.0 + 4.0 * 3.0);
+        expect(values, "d", 6.0 * 4.5);
+      },
+      {"radau5"});
+}
+
 TEST_F(ModelicaEvents, TablesOfTimeChangeAtTheirEvents) {
   std::string declarations;
   std::string equations;
@@ -275,6 +302,26 @@ TEST_F(ModelicaEvents, BlocksSeeWhatWasBefore) {
         {"radau5"});
 }
 
+// As the language has it, what two volumes exchange by way of a pipe has the enthalpy of the one that it comes from,
+// also while nothing flows, where all these equations are 0 = 0.
+TEST_F(ModelicaEvents, NothingFlowsAtFirst) {
+  solve("",
+        "Real 'm'(start = 1.0, fixed = true), 'n'(start = 2.0, fixed = true), 'h'(start = 1.0, fixed = true);\n"
+        "Real 'k'(start = 3.0, fixed = true), 'p', 'q', 'f', 'g', 'H', 'U', 'V', 'G', 'pipe', 'A', 'B';\n",
+        "equation\n'f' = if time < 1.0 then 0.0 else 0.5;\n'f' + 'g' = 0.0;\n'H' + 'A' = 0.0;\n'G' + 'B' = 0.0;\n"
+        "der('m') = 'f';\nder('n') = 'g';\n'U' = 'm' * 'h';\n'V' = 'n' * 'k';\nder('U') = 'H';\nder('V') = 'G';\n"
+        "'H' = semiLinear('f', 'p', 'h');\n'G' = semiLinear('g', 'q', 'k');\n'A' = semiLinear('g', 'p', 'pipe');\n"
+        "'B' = semiLinear('f', 'q', 'pipe');\n'A' + 'B' = 0.0;\n"
+        "annotation(experiment(StopTime = 2));\n",
+        [](const json& values) {
+          expect(values, "h", (1.0 + 0.5 * 3.0) / 1.5);
+          expect(values, "k", 3.0);
+          expect(values, "p", 3.0);
+          expect(values, "pipe", 3.0);
+        },
+        {"radau5"});
+}
+
 // Predator and prey with harvests. What makes a condition of terminate true is an action. Reference: SciPy (DOP853 at
 // 1e-12) from event to event.
 TEST_F(ModelicaEvents, AnActionMayEndTheInstance) {
@@ -335,6 +382,59 @@ TEST_F(ModelicaEvents, AMassThatSticks) {
       "'mode' = if (pre('mode') == 1 or 'startForward') and 'v' > 0.0 then 1 else if (pre('mode') == (-1) or "
       "'startBackward') and 'v' < 0.0 then -1 else 0;\nannotation(experiment(StopTime = 4));\n",
       [](const json& values) { expect(values, "v", 2.0, 1e-5); }, {"radau5"});
+}
+
+// A light mass slides backwards, stops at 0.5 and sticks. The path parameter of sliding, far beyond the friction, says
+// nothing of sticking: the values before the event are those of the pass before, in all equations.
+TEST_F(ModelicaEvents, ALightMassThatIsCaught) {
+  solve(
+      "",
+      "Boolean 'startForward'(start = false, fixed = true);\nBoolean 'startBackward'(start = false, fixed = true);\n"
+      "Boolean 'locked'(start = false);\nInteger 'mode'(start = 3, fixed = true);\nReal 'sa';\nReal 'f';\nReal 'a';\n"
+      "Real 'v'(start = -11.25, fixed = true, stateSelect = StateSelect.always);\n",
+      "equation\n'a' = der('v');\n0.1 * 'a' = time - 'f';\n'f' = if 'locked' then 'sa' else if 'startForward' then 2.0 "
+      "else if 'startBackward' then -2.0 else if pre('mode') == 1 then 2.0 else -2.0;\n"
+      "'startForward' = pre('mode') == 0 and 'sa' > 2.0 or initial() and 'v' > 0.0;\n"
+      "'startBackward' = pre('mode') == 0 and 'sa' < (-2.0) or initial() and 'v' < 0.0;\n"
+      "'locked' = not (((pre('mode') == 1 or 'startForward') or pre('mode') == (-1)) or 'startBackward');\n"
+      "'a' = if 'locked' then 0.0 else if 'startForward' or pre('mode') == 1 then 'sa' - 2.0 else 'sa' + 2.0;\n"
+      "'mode' = if (pre('mode') == 1 or 'startForward') and 'v' > 0.0 then 1 else if (pre('mode') == (-1) or "
+      "'startBackward') and 'v' < 0.0 then -1 else 0;\nannotation(experiment(StopTime = 4));\n",
+      [](const json& values) { expect(values, "v", 20.0, 1e-5); }, {"radau5"});
+}
+
+// Two brakes hold one shaft: how they share the torque is not known, and does not matter. It slides from 3, where the
+// torque exceeds both.
+TEST_F(ModelicaEvents, TwoBrakesOnOneShaft) {
+  const auto brake = [](const char* k, const char* torque) {
+    return fmt::format(
+        "'f{0}' = if 'locked{0}' then 'sa{0}' else if 'forward{0}' then {1} else if 'backward{0}' then -{1} else if "
+        "pre('mode{0}') == 1 then {1} else -{1};\n"
+        "'forward{0}' = pre('mode{0}') == 0 and 'sa{0}' > {1} or initial() and 'v' > 0.0;\n"
+        "'backward{0}' = pre('mode{0}') == 0 and 'sa{0}' < (-{1}) or initial() and 'v' < 0.0;\n"
+        "'locked{0}' = not (((pre('mode{0}') == 1 or 'forward{0}') or pre('mode{0}') == (-1)) or 'backward{0}');\n"
+        "'a' = if 'locked{0}' then 0.0 else if 'forward{0}' or pre('mode{0}') == 1 then 'sa{0}' - {1} else 'sa{0}' + "
+        "{1};\n"
+        "'mode{0}' = if (pre('mode{0}') == 1 or 'forward{0}') and 'v' > 0.0 then 1 else if (pre('mode{0}') == (-1) or "
+        "'backward{0}') and 'v' < 0.0 then -1 else 0;\n",
+        k, torque);
+  };
+  std::string declarations = "Real 'a';\nReal 'v'(start = 0.0, fixed = true, stateSelect = StateSelect.always);\n";
+  for (const char* k : {"1", "2"}) {
+    declarations += fmt::format(
+        "Boolean 'forward{0}'(start = false, fixed = true), 'backward{0}'(start = false, fixed = true), 'locked{0}';\n"
+        "Integer 'mode{0}'(start = 3, fixed = true);\nReal 'sa{0}', 'f{0}';\n",
+        k);
+  }
+  solve("", declarations,
+        "equation\n'a' = der('v');\n'a' = time - 'f1' - 'f2';\n" + brake("1", "2.0") + brake("2", "1.0") +
+            "annotation(experiment(StopTime = 5));\n",
+        [](const json& values) {
+          expect(values, "v", 2.0, 1e-5);
+          expect(values, "mode1", 1.0);
+          expect(values, "mode2", 1.0);
+        },
+        {"radau5"});
 }
 
 // Three clutches between four inertias, with the library's friction: which of them stick is decided together.

@@ -13,6 +13,7 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/io/result_names.hpp"
 #include "host/io/result_statistics.hpp"
 
 namespace manyfold {
@@ -548,6 +549,31 @@ TEST_F(ResultFileTest, AFullDiskLeavesNothingAndSaysSo) {
   EXPECT_NE(message.find("no space left on device"), std::string::npos) << message;
   EXPECT_TRUE(files().empty());
   ::umount2(folder_.c_str(), MNT_DETACH);
+}
+
+// Clutches of the Modelica library have tau0, tau0_max, and relations that differ in a letter.
+TEST_F(ResultFileTest, NamesThatWouldBeAlikeDiffer) {
+  ResultFileSettings wanted = settings(4);
+  wanted.model.variables[0].name = "flow_max";
+  wanted.model.events = {{"flow <= 0", "", 0, false, false},
+                         {"flow < 0", "", 0, false, false},
+                         {"-flow*2 > 0", "", 0, false, false},
+                         {"-flow2 > 0", "", 0, false, false}};
+  wanted.statistics = {{StatisticRequest::Kind::max, 0.0}};
+  EXPECT_TRUE(unfit_names(wanted.model).empty());
+  {
+    ResultFile file(wanted, OutputFile(path(), false));
+    Chunk all = chunk(wanted, 0, 4);
+    all.first_event_times.assign(16, 1.0);
+    file.write(std::move(all));
+    file.finish();
+  }
+  const Reader reader(path());
+  EXPECT_EQ(reader.dimensions("flow_max"), (std::vector<std::string>{"instance", "time"}));
+  EXPECT_EQ(reader.dimensions("stat_flow_max"), std::vector<std::string>{"time"});
+  EXPECT_EQ(reader.dimensions("flow_max_max"), std::vector<std::string>{"time"});
+  EXPECT_EQ(reader.text("flag_meanings", "event_kind"), "flow_le_0 flow_lt_0 -flow2_gt_0 -flow2_gt_0_2");
+  EXPECT_EQ(reader.dimensions("event_first_time_-flow2_gt_0_2"), std::vector<std::string>{"instance"});
 }
 
 TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {

@@ -39,6 +39,28 @@ TEST(Exported, NamesShareTheDimensionsOfAType) {
   EXPECT_EQ(model.states, (std::vector<std::string>{"a[1]", "a[2]"}));
 }
 
+// Of a chain of assignments that stands differentiated the first one is a state, and nothing is projected.
+TEST(Exported, DerivativesOfAChainOfAssignments) {
+  const CompiledModel model =
+      compiled(package_text("", "Real 'x'(start = 1.0);\nReal 'a';\nReal 'b';\nReal 'c';\nReal 'y';",
+                            "'a' = if 'x' > 2.0 then 2.0 else 'x';\n'b' = 'a' - 1.0;\n'c' = exp('b') + sin('a');\n"
+                            "'y' = der('c') + der('x');\nder('x') = -'y' * 'c';"));
+  EXPECT_EQ(model.states, std::vector<std::string>{"x"});
+  EXPECT_EQ(model.header.find("invariant"), std::string::npos) << model.header;
+}
+
+// A flux that must be no state gives way to the current that is preferred, though no derivative of it stands in the
+// file.
+TEST(Exported, StatesThatThePreferredOnesReplace) {
+  const CompiledModel model = compiled(package_text(
+      "",
+      "Real 'flux'(stateSelect = StateSelect.never);\nReal 'i'(stateSelect = StateSelect.prefer, start = 0.0, fixed = "
+      "true);\nReal 'leak'(stateSelect = StateSelect.never);\nReal 'b'(start = 0.0, fixed = true);",
+      "'leak' = 1e-9 * 'i';\n'flux' = 'b' - 'leak';\nder('flux') = sin(time) - 0.1 * 'i';\nder('b') = 'i' - 'b';"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"i", "b"}));
+  EXPECT_EQ(model.equations, 4);
+}
+
 TEST(Exported, ArraysAreJoinedAlongEveryDimension) {
   const CompiledModel model = compiled(model_text(
       "Real a[2, 2](each start = 1.0), b[2, 1], c[2, 3], d[3, 2], e[2, 1];",
@@ -240,12 +262,6 @@ TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
 }
 
 // A result file takes no name that begins with a bracket or a minus.
-TEST(Exported, EventsHaveNamesForFiles) {
-  const CompiledModel model = compiled(
-      model_text("Real x(start = 1.0, fixed = true), y;", "der(x) = -x;\ny = if -x < -0.5 then 1.0 else 2.0;"));
-  EXPECT_NE(model.header.find(".name = \"event: -x"), std::string::npos) << model.header;
-}
-
 TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
   expect_errors("model m\nReal y;\nequation\npartition\nClock c = Clock(0.1);\nend m;\n",
                 {"clocked models are not supported"});

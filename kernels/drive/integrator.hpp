@@ -539,13 +539,13 @@ class Integrator {
     Mask close = Mask(false);
   };
 
-  /// Consistent conditions at t in the lanes of `lanes`, from the values of state_.y. Found in double precision, like
+  /// Consistent conditions at a time in the lanes of `lanes`, from the values `guess`. Found in double precision, like
   /// those at the start, whose packs may have fewer lanes.
-  MANYFOLD_OUTLINE void find_consistent(const Mask& lanes, const Real& time, const Real& span,
+  MANYFOLD_OUTLINE void find_consistent(const Mask& lanes, const Real& time, const Real& span, const Real (&guess)[n],
                                         ConsistentLanes& found) const {
     using Wide = LaneTraits<InitialReal>;
     for (int i = 0; i < n; ++i) {
-      found.y[i] = state_.y[i];
+      found.y[i] = guess[i];
       found.dy[i] = state_.dy[i];
     }
     for (int first = 0; first < Lanes::width; first += Wide::width) {
@@ -561,7 +561,7 @@ class Integrator {
       widen(t, time);
       widen(longest, span);
       widen(wanted, select(lanes, Real(1.0), Real(0.0)));
-      for (int i = 0; i < n; ++i) widen(y[i], state_.y[i]);
+      for (int i = 0; i < n; ++i) widen(y[i], guess[i]);
       for (int i = 0; i < System::constants_size; ++i) widen(p[i], state_.p[i]);
       InitialConditions<Alone<System>, InitialReal, false> conditions;
       const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, options_.tolerances);
@@ -587,7 +587,7 @@ class Integrator {
   /// are none. Returns the first step that suits them.
   MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
     ConsistentLanes found;
-    find_consistent(lanes, state_.t, span, found);
+    find_consistent(lanes, state_.t, span, state_.y, found);
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(status_, found.status);
     put(passage_.residual_norm, found.residual_norm);
@@ -604,13 +604,14 @@ class Integrator {
   /// left by a tolerance: methods that do not solve for their stages keep that error at any h. Returns the lanes that
   /// go on. A lane that did is not helped again before a step of it has been accepted.
   MANYFOLD_OUTLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
-    const Real behind = state_.t + h;
-    const Mask candidates = stuck & (abs(t_end_ - behind) < abs(t_end_ - state_.t)) & !jump_.passed;
-    const Mask jumps = candidates & source_jumps<System>(state_, h);
+    const Mask candidates = stuck & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t)) & !jump_.passed;
+    const auto [jumps, before, behind] = source_jump<System>(candidates, state_, h);
     const Mask lanes = jumps | (candidates & hopeless);
     if (!any(lanes)) return Mask(false);
+    Real y[n];
+    for (int i = 0; i < n; ++i) y[i] = state_.y[i] + select(jumps, before - state_.t, h) * state_.dy[i];
     ConsistentLanes found;
-    find_consistent(lanes, behind, abs(t_end_ - behind), found);
+    find_consistent(lanes, behind, abs(t_end_ - behind), y, found);
     const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
     put(state_.t, behind);

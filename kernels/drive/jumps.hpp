@@ -22,30 +22,61 @@ constexpr bool passes_jumps() {
   return false;
 }
 
-/// Lanes in which the residual at (y, y') jumps between the times t and t + h of the state. It changes there by more
-/// than 100 times what it changes in a step of the same length before or after, and by more than it does with y within
-/// the tolerance.
+/// Jumps of the residual at a state's y and y', and the times next to them.
+template <class Real>
+struct SourceJump {
+  MaskOf<Real> found;
+  Real before;
+  Real behind;
+};
+
+/// Looks for a jump between the times t and t + h of the state. There is one where the residual changes by more than
+/// 100 times what it changes in a step of the same length before or after, and by more than it does with y within the
+/// tolerance. Bisection leads to numbers next to each other, or nearly so.
 template <class System, class State, class Real>
-MANYFOLD_OUTLINE MaskOf<Real> source_jumps(const State& state, const Real& h) {
+MANYFOLD_OUTLINE SourceJump<Real> source_jump(const MaskOf<Real>& lanes, const State& state, const Real& h) {
   constexpr int n = System::n;
-  Real F[4][n];
-  for (int k = 0; k < 4; ++k) {
-    const Real time = state.t + Real(k - 1.0) * h;
-    System::residual(time, state.y, state.dy, state.p, F[k]);
-  }
+  using Residual = Real[n];
+  const auto residual = [&](const Real& time, Residual& F) { System::residual(time, state.y, state.dy, state.p, F); };
+  Residual earlier;
+  Residual before;
+  Residual behind;
+  Residual later;
+  residual(state.t - h, earlier);
+  residual(state.t, before);
+  residual(state.t + h, behind);
+  residual(state.t + Real(2.0) * h, later);
   Real near[n];
   for (int j = 0; j < n; ++j) {
     // Different parts of the tolerances, so that equal variables do not cancel.
     const double part = 0.5 + (7 * j % 11) / 11.0;
     near[j] = state.y[j] + Real(part) / state.weight[j];
   }
-  Real changed[n];
+  Residual changed;
   System::residual(state.t, near, state.dy, state.p, changed);
-  MaskOf<Real> result(false);
+  SourceJump<Real> result{MaskOf<Real>(false), state.t, state.t + h};
+  Residual jump;  // of the rows that have one
   for (int i = 0; i < n; ++i) {
-    const Real jump = abs(F[2][i] - F[1][i]);
-    const Real smooth = max(abs(F[1][i] - F[0][i]), abs(F[3][i] - F[2][i]));
-    result = result | ((jump > Real(100.0) * smooth) & (jump > abs(changed[i] - F[1][i])));
+    const Real change = abs(behind[i] - before[i]);
+    const Real smooth = max(abs(before[i] - earlier[i]), abs(later[i] - behind[i]));
+    const auto jumps = (change > Real(100.0) * smooth) & (change > abs(changed[i] - before[i]));
+    jump[i] = select(jumps, change, Real(0.0));
+    result.found = result.found | (lanes & jumps);
+  }
+  if (!any(result.found)) return result;
+  constexpr int halvings = 30;  // from 1e-9 |t| to the resolution of t
+  for (int k = 0; k < halvings; ++k) {
+    const Real middle = Real(0.5) * (result.before + result.behind);
+    Residual F;
+    residual(middle, F);
+    Real towards(0.0);
+    for (int i = 0; i < n; ++i) {
+      const Real nearer = abs(behind[i] - F[i]) - abs(F[i] - before[i]);
+      towards += select(jump[i] > Real(0.0), nearer / jump[i], Real(0.0));
+    }
+    const auto passed = towards < Real(0.0);  // between the begin and the middle
+    result.behind = select(passed, middle, result.behind);
+    result.before = select(passed, result.before, middle);
   }
   return result;
 }

@@ -474,31 +474,60 @@ class InitialConditions {
     return largest;
   }
 
-  /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0.
-  /// Returns the lanes in which Newton's method converged.
+  /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0, damped like
+  /// the search. Returns the lanes in which Newton's method converged.
   MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
                                   const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular) {
     const Real shift = Real(1.0) / h;
+    const Real end = t + h;
     Mask searching = active;
     Mask converged(false);
+    Real F[n];
+    Real trial_F[n];
+    const auto residual = [&](const Real(&slope)[n], Real(&result)[n]) {
+      Real value[n];
+      for (int i = 0; i < n; ++i) value[i] = y[i] + h * slope[i];
+      System::residual(end, value, slope, p, result);
+    };
+    residual(v, F);
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
-      Real trial[n];
-      for (int i = 0; i < n; ++i) trial[i] = y[i] + h * v[i];
-      const Real end = t + h;
-      const Point point{end, trial, v, p, weight, rtol_, h};
+      Real value[n];
+      for (int i = 0; i < n; ++i) value[i] = y[i] + h * v[i];
+      const Point point{end, value, v, p, weight, rtol_, h};
       matrices_.template evaluate<false>(searching, point);
       const Mask solvable = euler_factors_.template factor<false>(
           searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
       singular = singular | (searching & !solvable);
       searching = searching & solvable;
       Real delta[n];
-      System::residual(t + h, trial, v, p, delta);
+      for (int i = 0; i < n; ++i) delta[i] = F[i];
       euler_factors_.solve(delta);
       const Real size = weighted_norm(delta, weight);
-      for (int i = 0; i < n; ++i) v[i] = select(searching, v[i] - delta[i] * shift, v[i]);
       const Mask done = searching & (size <= Real(small_correction));
+      searching = searching & is_finite(size);
+      Real damping(1.0);
+      Mask improving = searching;
+      while (any(improving)) {
+        Real trial[n];
+        for (int i = 0; i < n; ++i) trial[i] = v[i] - damping * delta[i] * shift;
+        residual(trial, trial_F);
+        Real simplified[n];
+        for (int i = 0; i < n; ++i) simplified[i] = trial_F[i];
+        euler_factors_.solve(simplified);
+        const Real next_size = weighted_norm(simplified, weight);
+        const Mask accept = improving & (done | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
+        for (int i = 0; i < n; ++i) {
+          v[i] = select(accept, trial[i], v[i]);
+          F[i] = select(accept, trial_F[i], F[i]);
+        }
+        improving = improving & !accept;
+        damping = select(improving, Real(0.5) * damping, damping);
+        const Mask hopeless = improving & (damping < Real(least_damping));
+        searching = searching & !hopeless;
+        improving = improving & !hopeless;
+      }
       converged = converged | done;
-      searching = searching & !done & is_finite(size);
+      searching = searching & !done;
     }
     return converged;
   }

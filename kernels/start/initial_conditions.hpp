@@ -566,6 +566,9 @@ class InitialConditions {
         landed[i] = y[i] + h * v[i];
         curvature[i] = -h * v[i];
       }
+      // Where the first step moved to the constraints, its slope says nothing of the next.
+      const Mask moved = weighted_norm(curvature, weight) > Real(1.0);
+      for (int i = 0; i < n; ++i) v[i] = select(moved, Real(0.0), v[i]);
       good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular);
       for (int i = 0; i < n; ++i) {
         y[i] = select(good, landed[i] - h * v[i], y[i]);

@@ -611,7 +611,7 @@ class Integrator {
     Real y[n];
     for (int i = 0; i < n; ++i) y[i] = state_.y[i] + select(jumps, before - state_.t, h) * state_.dy[i];
     ConsistentLanes found;
-    find_consistent(lanes, behind, abs(t_end_ - behind), y, found);
+    find_consistent(lanes, behind, max(abs(t_end_ - behind), abs(behind)), y, found);
     const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
     put(state_.t, behind);

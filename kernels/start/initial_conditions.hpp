@@ -477,7 +477,8 @@ class InitialConditions {
   /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0, damped like
   /// the search. Returns the lanes in which Newton's method converged.
   MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
-                                  const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular) {
+                                  const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular,
+                                  double rounding = rounding_correction) {
     const Real shift = Real(1.0) / h;
     const Real end = t + h;
     Mask searching = active;
@@ -507,6 +508,7 @@ class InitialConditions {
       searching = searching & is_finite(size);
       Real damping(1.0);
       Mask improving = searching;
+      Mask stuck(false);
       while (any(improving)) {
         Real trial[n];
         for (int i = 0; i < n; ++i) trial[i] = v[i] - damping * delta[i] * shift;
@@ -523,11 +525,17 @@ class InitialConditions {
         improving = improving & !accept;
         damping = select(improving, Real(0.5) * damping, damping);
         const Mask hopeless = improving & (damping < Real(least_damping));
-        searching = searching & !hopeless;
+        stuck = stuck | hopeless;
         improving = improving & !hopeless;
       }
-      converged = converged | done;
-      searching = searching & !done;
+      converged = converged | done | (stuck & (size <= Real(rounding)));
+      searching = searching & !converged;
+      // M / h magnifies rounding errors: what seems no progress may be one.
+      if (any(stuck & searching)) {
+        for (int i = 0; i < n; ++i) v[i] = select(stuck, v[i] - delta[i] * shift, v[i]);
+        residual(v, trial_F);
+        for (int i = 0; i < n; ++i) F[i] = select(stuck, trial_F[i], F[i]);
+      }
     }
     return converged;
   }
@@ -560,7 +568,9 @@ class InitialConditions {
       Real v[n];
       Real curvature[n];  // between the slopes of both steps
       for (int i = 0; i < n; ++i) v[i] = dy[i];
-      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular);
+      // In the first round M / h magnifies rounding errors of the constraints. The next one corrects them.
+      const double rounding = round == 0 ? 1e3 : rounding_correction;
+      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular, rounding);
       Real landed[n];
       for (int i = 0; i < n; ++i) {
         landed[i] = y[i] + h * v[i];
@@ -569,7 +579,7 @@ class InitialConditions {
       // Where the first step moved to the constraints, its slope says nothing of the next.
       const Mask moved = weighted_norm(curvature, weight) > Real(1.0);
       for (int i = 0; i < n; ++i) v[i] = select(moved, Real(0.0), v[i]);
-      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular);
+      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular, rounding);
       for (int i = 0; i < n; ++i) {
         y[i] = select(good, landed[i] - h * v[i], y[i]);
         dy[i] = select(good, v[i], dy[i]);

@@ -539,15 +539,12 @@ class Integrator {
     Mask close = Mask(false);
   };
 
-  /// Consistent conditions at a time in the lanes of `lanes`, from the values `guess`. Found in double precision, like
-  /// those at the start, whose packs may have fewer lanes.
-  MANYFOLD_OUTLINE void find_consistent(const Mask& lanes, const Real& time, const Real& span, const Real (&guess)[n],
-                                        ConsistentLanes& found) const {
+  /// Makes y and y' of `found` consistent at a time in the lanes of `lanes`. In double precision, like at the start,
+  /// whose packs may have fewer lanes.
+  static MANYFOLD_INLINE void find_consistent(const Mask& lanes, const Real& time, const Real& span,
+                                              const Real (&constants)[System::constants_size],
+                                              const Tolerances<n>& tolerances, ConsistentLanes& found) {
     using Wide = LaneTraits<InitialReal>;
-    for (int i = 0; i < n; ++i) {
-      found.y[i] = guess[i];
-      found.dy[i] = state_.dy[i];
-    }
     for (int first = 0; first < Lanes::width; first += Wide::width) {
       const auto widen = [first](InitialReal& to, const Real& from) {
         for (int k = 0; k < Wide::width; ++k) Wide::set(to, k, Lanes::get(from, first + k));
@@ -561,10 +558,10 @@ class Integrator {
       widen(t, time);
       widen(longest, span);
       widen(wanted, select(lanes, Real(1.0), Real(0.0)));
-      for (int i = 0; i < n; ++i) widen(y[i], guess[i]);
-      for (int i = 0; i < System::constants_size; ++i) widen(p[i], state_.p[i]);
+      for (int i = 0; i < n; ++i) widen(y[i], found.y[i]);
+      for (int i = 0; i < System::constants_size; ++i) widen(p[i], constants[i]);
       InitialConditions<Alone<System>, InitialReal, false> conditions;
-      const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, options_.tolerances);
+      const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, tolerances);
       const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
       for (int k = 0; k < Wide::width; ++k) {
         if (!Lanes::test(lanes, first + k)) continue;
@@ -587,7 +584,11 @@ class Integrator {
   /// are none. Returns the first step that suits them.
   MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
     ConsistentLanes found;
-    find_consistent(lanes, state_.t, span, state_.y, found);
+    for (int i = 0; i < n; ++i) {
+      found.y[i] = state_.y[i];
+      found.dy[i] = state_.dy[i];
+    }
+    find_consistent(lanes, state_.t, span, state_.p, options_.tolerances, found);
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(status_, found.status);
     put(passage_.residual_norm, found.residual_norm);
@@ -600,33 +601,61 @@ class Integrator {
   }
 
   /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
-  /// stay, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the constraints that it has
-  /// left by a tolerance: methods that do not solve for their stages keep that error at any h. Returns the lanes that
-  /// go on. A lane that did is not helped again before a step of it has been accepted.
-  MANYFOLD_OUTLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
-    const Mask candidates = stuck & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t)) & !jump_.passed;
-    const auto [jumps, before, behind] = source_jump<System>(candidates, state_, h);
-    const Mask lanes = jumps | (candidates & hopeless);
-    if (!any(lanes)) return Mask(false);
-    Real y[n];
-    for (int i = 0; i < n; ++i) y[i] = state_.y[i] + select(jumps, before - state_.t, h) * state_.dy[i];
-    ConsistentLanes found;
-    find_consistent(lanes, behind, max(abs(t_end_ - behind), abs(behind)), y, found);
-    const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
+  /// go on as they did, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the
+  /// constraints that it has left by a tolerance: methods that do not solve for their stages keep that error at any h.
+  /// Returns the lanes that go on. A lane that did is not helped again before a step of it has been accepted.
+  MANYFOLD_INLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
+    StuckLanes<Alone<System>, Real> point;
+    point.lanes = stuck & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t)) & !jump_.passed;
+    if (!any(point.lanes)) return Mask(false);
+    point.hopeless = hopeless;
+    point.t = state_.t;
+    point.t_end = t_end_;
+    point.h = h;
+    for (int i = 0; i < n; ++i) {
+      point.y[i] = state_.y[i];
+      point.dy[i] = state_.dy[i];
+      point.weight[i] = state_.weight[i];
+    }
+    for (int i = 0; i < System::constants_size; ++i) point.p[i] = state_.p[i];
+    point.tolerances = options_.tolerances;
+    go_behind_jump(point);
+    const Mask passed = point.passed;
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
-    put(state_.t, behind);
+    put(state_.t, point.t);
     if constexpr (coarse_time<Real>) put(t_rest_, Real(0.0));
     for (int i = 0; i < n; ++i) {
-      put(state_.y[i], found.y[i]);
-      put(state_.dy[i], found.dy[i]);
+      put(state_.y[i], point.y[i]);
+      put(state_.dy[i], point.dy[i]);
     }
-    const Real resolved = Real(1e-10) * max(abs(behind), abs(t_end_ - behind));
-    const Real first_step = min(max(found.first_step, resolved), Real(options_.steps.max_step));
+    const Real first_step = min(point.first_step, Real(options_.steps.max_step));
     restart(passed, select(h < Real(0.0), -first_step, first_step));
-    status_ = select(passed & (behind == t_end_), code(Status::success), status_);
-    if constexpr (System::has_events) put(passage_.reached, behind);
+    status_ = select(passed & (point.t == t_end_), code(Status::success), status_);
+    if constexpr (System::has_events) put(passage_.reached, point.t);
     jump_.passed = jump_.passed | passed;
     return passed;
+  }
+
+  /// Where the lanes of `point` go on, and those that do.
+  static MANYFOLD_NOINLINE void go_behind_jump(StuckLanes<Alone<System>, Real>& point) {
+    const auto [jumps, before, behind] = source_jump(point);
+    const Mask lanes = jumps | (point.lanes & point.hopeless);
+    point.passed = Mask(false);
+    if (!any(lanes)) return;
+    ConsistentLanes found;
+    for (int i = 0; i < n; ++i) {
+      found.y[i] = point.y[i] + select(jumps, before - point.t, point.h) * point.dy[i];
+      found.dy[i] = point.dy[i];
+    }
+    const Real span = max(abs(point.t_end - behind), abs(behind));
+    find_consistent(lanes, behind, span, point.p, point.tolerances, found);
+    point.passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
+    point.first_step = max(found.first_step, Real(1e-10) * span);
+    point.t = behind;
+    for (int i = 0; i < n; ++i) {
+      point.y[i] = found.y[i];
+      point.dy[i] = found.dy[i];
+    }
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.

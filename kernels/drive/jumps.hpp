@@ -11,9 +11,13 @@ MANYFOLD_INLINE Real negligible_step(const Real& t, const Real& t_end) {
   return max(Real(1e-9) * abs(t), Real(1e3 * epsilon<Real>) * abs(t_end));
 }
 
-/// Can algebraic variables follow a source that jumps? At index 2 and 3 its derivatives count, which a jump has not.
+/// Can algebraic variables follow a source that jumps? At index 2 and 3 its derivatives count, which a jump has not. On
+/// devices the registers that this takes would cost every step.
 template <class System>
 constexpr bool passes_jumps() {
+#if defined(__CUDACC__)
+  return false;
+#endif
   if (System::highest_index() > 1 || !System::forced()) return false;
   if (System::singular_mass_matrix()) return true;
   for (int j = 0; j < System::n; ++j) {
@@ -30,12 +34,32 @@ struct SourceJump {
   Real behind;
 };
 
-/// Looks for a jump between the times t and t + h of the state. There is one where the residual changes by more than
+/// A copy of what an integrator knows of lanes that no step leads on, and where they go on: a call with memory of its
+/// own leaves the state of a thread in its registers.
+template <class System, class Real>
+struct StuckLanes {
+  static constexpr int n = System::n;
+  MaskOf<Real> lanes;
+  MaskOf<Real> hopeless;
+  Real t;
+  Real t_end;
+  Real h;
+  Real y[n];
+  Real dy[n];
+  Real p[System::constants_size];
+  Real weight[n];
+  Tolerances<n> tolerances;
+  MaskOf<Real> passed;
+  Real first_step;
+};
+
+/// Looks for a jump between the times t and t + h of the lanes. There is one where the residual changes by more than
 /// 100 times what it changes in a step of the same length before or after, and by more than it does with y within the
 /// tolerance. Bisection leads to numbers next to each other, or nearly so.
-template <class System, class State, class Real>
-MANYFOLD_OUTLINE SourceJump<Real> source_jump(const MaskOf<Real>& lanes, const State& state, const Real& h) {
+template <class System, class Real>
+MANYFOLD_INLINE SourceJump<Real> source_jump(const StuckLanes<System, Real>& state) {
   constexpr int n = System::n;
+  const Real& h = state.h;
   using Residual = Real[n];
   const auto residual = [&](const Real& time, Residual& F) { System::residual(time, state.y, state.dy, state.p, F); };
   Residual earlier;
@@ -61,7 +85,7 @@ MANYFOLD_OUTLINE SourceJump<Real> source_jump(const MaskOf<Real>& lanes, const S
     const Real smooth = max(abs(before[i] - earlier[i]), abs(later[i] - behind[i]));
     const auto jumps = (change > Real(100.0) * smooth) & (change > abs(changed[i] - before[i]));
     jump[i] = select(jumps, change, Real(0.0));
-    result.found = result.found | (lanes & jumps);
+    result.found = result.found | (state.lanes & jumps);
   }
   if (!any(result.found)) return result;
   constexpr int halvings = 30;  // from 1e-9 |t| to the resolution of t

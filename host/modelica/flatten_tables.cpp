@@ -291,6 +291,8 @@ bool Flattener::call_table_by_name(const std::string& name, const Expression& ex
       {"getTable1DValueNoDer", "CombiTable1D_getValue"},
       {"getTable1DValueNoDer2", "CombiTable1D_getValue"},
       {"getDerTable1DValue", "CombiTable1D_getDerValue"},
+      {"getDerTable1DValueNoDer", "CombiTable1D_getDerValue"},
+      {"getDerTable1DValueNoDer2", "CombiTable1D_getDerValue"},
       {"getTimeTableTmin", "CombiTimeTable_minimumTime"},
       {"getTimeTableTmax", "CombiTimeTable_maximumTime"},
       {"getNextTimeEvent", "CombiTimeTable_nextTimeEvent"},
@@ -298,11 +300,16 @@ bool Flattener::call_table_by_name(const std::string& name, const Expression& ex
       {"getTimeTableValueNoDer", "CombiTimeTable_getValue"},
       {"getTimeTableValueNoDer2", "CombiTimeTable_getValue"},
       {"getDerTimeTableValue", "CombiTimeTable_getDerValue"},
+      {"getDerTimeTableValueNoDer", "CombiTimeTable_getDerValue"},
+      {"getDerTimeTableValueNoDer2", "CombiTimeTable_getDerValue"},
       {"getTable2DAbscissaUmin", "CombiTable2D_minimumAbscissa"},
       {"getTable2DAbscissaUmax", "CombiTable2D_maximumAbscissa"},
       {"getTable2DValue", "CombiTable2D_getValue"},
       {"getTable2DValueNoDer", "CombiTable2D_getValue"},
-      {"getTable2DValueNoDer2", "CombiTable2D_getValue"}};
+      {"getTable2DValueNoDer2", "CombiTable2D_getValue"},
+      {"getDerTable2DValue", "CombiTable2D_getDerValue"},
+      {"getDerTable2DValueNoDer", "CombiTable2D_getDerValue"},
+      {"getDerTable2DValueNoDer2", "CombiTable2D_getDerValue"}};
   if (!name.starts_with(package)) return false;
   const auto found = external.find(name.substr(package.size()));
   if (found == external.end()) return false;

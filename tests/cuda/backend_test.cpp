@@ -178,7 +178,7 @@ TEST_F(CudaBackend, InThePhasedTierAutoIsRadau5) {
 TEST_F(CudaBackend, InstancesOfThePhasedTierFailAsOnTheProcessor) {
   const auto sweep = [&](const std::string& solver, bool with_failures) {
     std::ofstream table(folder_ / "cases.csv");
-    table << "jump,turn,scale,domain,rootless,frequency\n";
+    table << "pole,turn,scale,domain,rootless,frequency\n";
     for (int i = 0; i < 20; ++i) {
       table << "0,0,1,0,0,1." << i << "\n";
       if (with_failures) table << "1e12,0,1,0,0,1\n0,1,1,0,0,1\n0,0,0,0,0,1\n0,0,1,1,0,1\n0,0,1,0,2,1\n0,0,1,0,0,1e7\n";

@@ -7,9 +7,9 @@ struct Fragile {
   static constexpr double t_span[] = {0.0, 2.0};
   static constexpr manyfold::Variable variables[] = {{.name = "y", .initial = 1.0},
                                                      {.name = "z", .initial = 1.0, .algebraic = true}};
-  enum { jump, turn, scale, domain, rootless, frequency, decay };
+  enum { pole, turn, scale, domain, rootless, frequency, decay };
   static constexpr manyfold::Parameter parameters[] = {
-      {.name = "jump", .description = "y' jumps to this at t = 1: y itself jumps for 1e12", .value = 0.0},
+      {.name = "pole", .description = "y' has a pole of this strength at t = 1", .value = 0.0},
       {.name = "turn", .description = "z^2 = 1 - turn t: no solution after t = 1 for 1", .value = 0.0},
       {.name = "scale", .description = "of the algebraic equation: singular for 0", .value = 1.0},
       {.name = "domain", .description = "y' contains sqrt(1 - domain t): no number after t = 1 for 1", .value = 0.0},
@@ -17,7 +17,7 @@ struct Fragile {
       {.name = "frequency", .description = "of a forcing: very many steps for 1e7", .value = 1.0},
       {.name = "decay", .value = 1.0}};
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
-    f[0] = select(t > 1.0, p[jump], 0.0) - p[decay] * y[0] + sqrt(1.0 - p[domain] * t) + sin(p[frequency] * t);
+    f[0] = p[pole] / ((1.0 - t) * (1.0 - t) + 1e-300) - p[decay] * y[0] + sqrt(1.0 - p[domain] * t) + sin(p[frequency] * t);
     f[1] = p[scale] * (y[1] * y[1] - 1.0 + p[turn] * t + p[rootless]);
   }
 };

@@ -17,7 +17,8 @@ struct Fragile {
       {.name = "frequency", .description = "of a forcing: very many steps for 1e7", .value = 1.0},
       {.name = "decay", .value = 1.0}};
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
-    f[0] = p[pole] / ((1.0 - t) * (1.0 - t) + 1e-300) - p[decay] * y[0] + sqrt(1.0 - p[domain] * t) + sin(p[frequency] * t);
+    f[0] = p[pole] / ((1.0 - t) * (1.0 - t) + 1e-300) - p[decay] * y[0] + sqrt(1.0 - p[domain] * t) +
+           sin(p[frequency] * t);
     f[1] = p[scale] * (y[1] * y[1] - 1.0 + p[turn] * t + p[rootless]);
   }
 };

@@ -621,6 +621,7 @@ class Integrator {
     point.tolerances = options_.tolerances;
     go_behind_jump(point);
     const Mask passed = point.passed;
+    if (!any(passed)) return passed;
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
     put(state_.t, point.t);
     if constexpr (coarse_time<Real>) put(t_rest_, Real(0.0));

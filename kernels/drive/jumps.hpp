@@ -34,8 +34,8 @@ struct SourceJump {
   Real behind;
 };
 
-/// A copy of what an integrator knows of lanes that no step leads on, and where they go on: a call with memory of its
-/// own leaves the state of a thread in its registers.
+/// A copy of what an integrator knows of lanes that no step leads on, and where they go on: its own state is not passed
+/// to a function that is rarely called.
 template <class System, class Real>
 struct StuckLanes {
   static constexpr int n = System::n;

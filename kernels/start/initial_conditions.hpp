@@ -531,7 +531,8 @@ class InitialConditions {
       converged = converged | done | (stuck & (size <= Real(rounding)));
       searching = searching & !converged;
       // M / h magnifies rounding errors: what seems no progress may be one.
-      if (any(stuck & searching)) {
+      stuck = stuck & searching;
+      if (any(stuck)) {
         for (int i = 0; i < n; ++i) v[i] = select(stuck, v[i] - delta[i] * shift, v[i]);
         residual(v, trial_F);
         for (int i = 0; i < n; ++i) F[i] = select(stuck, trial_F[i], F[i]);

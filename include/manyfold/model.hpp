@@ -488,6 +488,65 @@ concept HasInitialDiscrete = requires(const Array<double, n>& y, const Array<dou
   Model::initial_discrete(y, p, d);
 };
 
+// Functions that a model may have. One that takes other arguments than the integrator gives would be passed over in
+// silence: a class derived from the model and from this one names it twice, and taking its address is an error. Numbers
+// of these names, such as constants, are no functions.
+struct OptionalFunctions {
+  int action, actions, initial, initial_discrete, jacobian, mass_matrix, sides;
+};
+template <class Model>
+struct WithOptionalFunctions : Model, OptionalFunctions {};
+
+template <class Model>
+concept NamesAction = !requires {
+  &WithOptionalFunctions<Model>::action;
+}
+&&!requires(double number) {
+  number = Model::action;
+};
+template <class Model>
+concept NamesActions = !requires {
+  &WithOptionalFunctions<Model>::actions;
+}
+&&!requires(double number) {
+  number = Model::actions;
+};
+template <class Model>
+concept NamesInitial = !requires {
+  &WithOptionalFunctions<Model>::initial;
+}
+&&!requires(double number) {
+  number = Model::initial;
+};
+template <class Model>
+concept NamesInitialDiscrete = !requires {
+  &WithOptionalFunctions<Model>::initial_discrete;
+}
+&&!requires(double number) {
+  number = Model::initial_discrete;
+};
+template <class Model>
+concept NamesJacobian = !requires {
+  &WithOptionalFunctions<Model>::jacobian;
+}
+&&!requires(double number) {
+  number = Model::jacobian;
+};
+template <class Model>
+concept NamesMassMatrix = !requires {
+  &WithOptionalFunctions<Model>::mass_matrix;
+}
+&&!requires(double number) {
+  number = Model::mass_matrix;
+};
+template <class Model>
+concept NamesSides = !requires {
+  &WithOptionalFunctions<Model>::sides;
+}
+&&!requires(double number) {
+  number = Model::sides;
+};
+
 /// Fails to compile, with a message that says what is missing, unless `Model` is a model.
 template <class Model>
 struct Check {
@@ -551,6 +610,26 @@ struct Check {
   static_assert(discrete_count<Model>() == 0 || HasAction<Model> || HasActions<Model>,
                 "manyfold: discrete state needs static constexpr void action(auto event, const auto& t, auto& y, const "
                 "auto& dy, const auto& p, auto& d), which changes it at events");
+  static_assert(!NamesAction<Model> || HasAction<Model>,
+                "manyfold: action must be static constexpr void action(auto event, const auto& t, auto& y, const auto& "
+                "dy, const auto& p, auto& d)");
+  static_assert(!NamesActions<Model> || HasActions<Model>,
+                "manyfold: actions must be static constexpr void actions(const auto& fires, const auto& t, auto& y, "
+                "const auto& dy, const auto& p, auto& d, auto& unsettled)");
+  static_assert(!NamesInitial<Model> || HasInitial<Model>,
+                "manyfold: initial must be static constexpr void initial(const auto& p, auto& y)");
+  static_assert(!NamesInitialDiscrete<Model> || HasInitialDiscrete<Model>,
+                "manyfold: initial_discrete must be static constexpr void initial_discrete(const auto& y, const auto& "
+                "p, auto& d)");
+  static_assert(
+      !NamesJacobian<Model> || HasResidualJacobian<Model> || HasRhsJacobian<Model>,
+      "manyfold: jacobian must be static constexpr void jacobian(const auto& t, const auto& y, const auto& dy, "
+      "const auto& p, auto& J_y, auto& J_dy) with residual, or jacobian(const auto& t, const auto& y, const "
+      "auto& p, auto& J) with rhs");
+  static_assert(!NamesMassMatrix<Model> || HasMassMatrix<Model>,
+                "manyfold: mass_matrix must be static constexpr void mass_matrix(const auto& p, auto& M)");
+  static_assert(!NamesSides<Model> || HasSides<Model>,
+                "manyfold: sides must be static constexpr void sides(const auto& p, auto& side)");
   static constexpr bool passed = true;
 };
 

@@ -29,6 +29,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     h_ = h;
     over_h_ = Real(1.0) / h;
     cautious_ = cautious;
+    second_ = false;
     wants_factors_ = false;
     this->matrices_.template renew<keeps>(Mask(true), stale, state.ahead, state, state.memory, h, work,
                                           [&](const Mask& mask) {
@@ -77,22 +78,28 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     return Wait::filter;
   }
 
-  /// Goes on with the filtered residual: (IV.8.19), and (IV.8.20) where that fails in a cautious lane.
+  /// Goes on with the filtered residual: (IV.8.19), and where that fails in a cautious lane, a second estimate.
   MANYFOLD_INLINE Wait take_estimate(auto& state, WorkCounters<Real>& work) {
     Real error[n];
     this->filter(error, [](const auto& factors, auto& x) { factors.get(x); });
+    if constexpr (Base::looks_again()) {
+      if (second_) static_for<n>([&](auto k) { error[k] = Base::forgives(k) ? error[k] : first_[k]; });
+    }
     result_.error = weighted_norm(error, state.weight);
-    count_work<Real>(work.residuals, Mask(true), Real(1.0));
+    count_work<Real>(work.residuals, Mask(true), Real(second_ ? Base::second_residuals : 1.0));
     count_work<Real>(work.solves, Mask(true), Real(1.0));
-    if (!cautious_ || result_.error < Real(1.0)) return Wait::nothing;
-    cautious_ = Mask(false);
-    Real shifted[n];
-    for (int k = 0; k < n; ++k) shifted[k] = state.y[k] - Real(1.0 / Base::weight_of_start) * error[k];
-    Real v[n];
-    this->error_slope(over_h_, v);
-    this->start_residual(state, shifted, v, error);
-    put_error(error);
-    return Wait::filter;
+    if constexpr (Base::looks_again()) {
+      if (!second_ && cautious_ && !(result_.error < Real(1.0))) {
+        second_ = true;
+        for (int k = 0; k < n; ++k) first_[k] = error[k];
+        Real v[n];
+        this->error_slope(over_h_, v);
+        this->second_start_residual(state, v, error);
+        put_error(error);
+        return Wait::filter;
+      }
+    }
+    return Wait::nothing;
   }
 
   /// The attempt, once it waits for nothing.
@@ -146,7 +153,9 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   // Of the attempt on its way.
   Real h_;
   Real over_h_;
-  Mask cautious_;  ///< the error estimate may still be filtered twice
+  Mask cautious_;                            ///< the error may be estimated a second time
+  bool second_;                              ///< it is
+  Real first_[Base::looks_again() ? n : 1];  ///< the first estimate
   bool wants_factors_;
   bool first_correction_;  ///< is what the factors are good for still to be found out?
   NewtonIteration<Real, System::highest_index()> newton_;

@@ -131,6 +131,25 @@ TEST_F(ModelErrors, ANumberThatIsNeverWrittenIsRefused) {
       {"g[1] in root is never written"});
 }
 
+TEST_F(ModelErrors, AFunctionOfOtherArgumentsIsNotPassedOver) {
+  const std::string equations = "    f[0] = -y[0];\n    f[1] = -p[0] * y[1];";
+  const std::string events =
+      "static constexpr manyfold::Event events[] = {{.name = \"kick\", .scheduled = 1}};\n"
+      "static constexpr void event_times(const auto&, auto& times) { times[0] = 0.5; }\n";
+  expect_refused(
+      {.equations = equations,
+       .others = events + "static constexpr void action(auto, const auto&, auto& y, const auto&) {}\n"
+                          "static constexpr void initial(auto& y) {}\n"
+                          "static constexpr void mass_matrix(auto& M) {}\n"
+                          "static constexpr void jacobian(const auto&, auto& J) {}"},
+      {"action must be static constexpr void action(auto event, const auto& t", "initial must be static constexpr",
+       "mass_matrix must be static constexpr", "jacobian must be static constexpr"});
+  // A constant of such a name is none.
+  const Outcome constant =
+      check({.equations = equations, .others = "static constexpr double initial = 1.0;\nenum { sides };"});
+  EXPECT_EQ(constant.code, 0) << constant.err;
+}
+
 TEST_F(ModelErrors, ObservablesAreWrittenAndHaveNamesOfTheirOwn) {
   const std::string equations = "    f[0] = y[1];\n    f[1] = p[0] * y[0];";
   const auto observed = [&](const std::string& name, const std::string& statement) {

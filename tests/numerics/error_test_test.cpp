@@ -10,6 +10,29 @@ namespace manyfold {
 namespace {
 
 using test::Forced;
+
+/// y' = (2 - y)/tau, and a kick: a transient that is over long before the next output time.
+struct Kicked {
+  static constexpr const char* name = "kicked";
+  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr Variable variables[] = {{.name = "y", .initial = 2.0}};
+  enum Constants { tau, kick, when };
+  static constexpr Parameter parameters[] = {
+      {.name = "tau", .value = 1e-4}, {.name = "kick", .value = 2e-3}, {.name = "when", .value = 0.195}};
+  static constexpr Event events[] = {{.name = "kicks", .scheduled = 1}};
+  static constexpr void event_times(const auto& p, auto& times) { times[0] = p[when]; }
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) { f[0] = (2.0 - y[0]) / p[tau]; }
+  static constexpr void action(auto, const auto&, auto& y, const auto&, const auto& p, auto&) { y[0] = y[0] - p[kick]; }
+};
+/// The same, with a slope that is algebraic.
+struct KickedThroughSlope : Kicked {
+  static constexpr const char* name = "kicked_through_slope";
+  static constexpr Variable variables[] = {{.name = "y", .initial = 2.0}, {.name = "slope", .algebraic = true}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = y[1];
+    f[1] = y[1] - (2.0 - y[0]) / p[tau];
+  }
+};
 const std::vector<double> tolerances = {1e-3, 1e-4, 1e-6, 1e-8};
 
 /// The error of one instance at its output times, at all tolerances.
@@ -88,6 +111,18 @@ struct ForcedModels {
     }
     with_methods<Forced, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
   }
+  template <class Model>
+  static void transient() {
+    test::Ensemble ensemble;
+    ensemble.parameters = {1e-4, 2e-3, 0.195};
+    std::vector<double> exact;
+    for (int k = 1; k <= 100; ++k) {
+      ensemble.times.push_back(0.01 * k);
+      exact.push_back(2.0);
+      if constexpr (std::size(Model::variables) > 1) exact.push_back(0.0);
+    }
+    with_methods<Model, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
+  }
 };
 
 using All = ForcedModels<Radau5, Radau, Radau1, Radau3, Radau9, Radau13, Lobatto2, Lobatto4, Lobatto6, Esdirk54,
@@ -102,6 +137,10 @@ TEST(ErrorTest, SeesJumps) {
 }
 TEST(ErrorTest, SeesFastSinesOfAlgebraicVariables) {
   All::sines();
+}
+TEST(ErrorTest, SeesTransientsBehindEvents) {
+  ForcedModels<Radau5, Radau, Radau9, Lobatto4, Esdirk54, Dirka, Rodas5p, Bdf>::transient<Kicked>();
+  ForcedModels<Radau5, Radau, Radau9, Lobatto4>::transient<KickedThroughSlope>();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/engine/group_sums.hpp"
+#include "host/io/kept_numbers.hpp"
 #include "host/io/quantile_sketch.hpp"
 #include "host/io/quantiles.hpp"
 #include "host/io/result_digest.hpp"
@@ -14,7 +15,8 @@
 
 namespace manyfold {
 
-/// Are quantiles approximate, as far as the number of instances asks for it?
+/// Are quantiles of `columns` columns approximate, as far as the number of instances asks for it?
+bool sketches_quantiles(QuantileAccuracy wish, std::size_t columns, std::int64_t instances);
 bool sketches_quantiles(const ResultFileSettings& settings);
 
 class ResultStatistics {
@@ -45,7 +47,8 @@ class ResultStatistics {
   SavedVariable define(const VariableDescription& variable) const;
   void write_moments(const SavedVariable& variable, std::size_t place, const Moments& moments) const;
   void write_quantiles(const Moments& moments);
-  ApproximateQuantiles quantiles_of_column(std::size_t column, const Moments& moments) const;
+  /// The values of the ranks between which the quantiles lie, of each column, where these stayed on devices.
+  std::vector<std::vector<double>> numbers_for_quantiles(const Moments& moments) const;
 
   const ResultTarget& target_;
   int quantile_ = -1;
@@ -53,6 +56,7 @@ class ResultStatistics {
   std::optional<Statistics> statistics_;
   std::unique_ptr<ColumnSpill> spill_;      // of all values: for exact quantiles
   std::unique_ptr<QuantileSketch> sketch_;  // for approximate ones
+  KeptNumbers kept_;                        // of all values that stayed on devices: for exact ones
   std::optional<double> quantile_error_;
 };
 

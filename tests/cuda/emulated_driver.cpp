@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "kernels/device/phased.hpp"
+#include "kernels/device/ranks.hpp"
 #include "kernels/device/sampling.hpp"
 #include "kernels/device/sums.hpp"
 #include "kernels/methods/all.hpp"
@@ -268,6 +269,18 @@ std::function<void()> common_task(std::string_view name, int, void** arguments) 
     auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
     return [=] { *settings = manyfold::integrator_options<Method>(options); };
   }
+  if (name == "manyfold_count_digits" || name == "manyfold_count_bins") {
+    // From the last to the first, for the order of threads must not matter.
+    const auto each_thread = [](const auto& request, const auto& count) {
+      return [=] {
+        for (int thread = request.of.columns * request.of.slices - 1; thread >= 0; --thread) count(request, thread);
+      };
+    };
+    if (name == "manyfold_count_digits") {
+      return each_thread(*static_cast<manyfold::DeviceDigits*>(arguments[0]), manyfold::count_digits);
+    }
+    return each_thread(*static_cast<manyfold::DeviceBins*>(arguments[0]), manyfold::count_bins);
+  }
   if (name == "manyfold_reduce" || name == "manyfold_add_up") {
     const auto sums = *static_cast<manyfold::DeviceSums*>(arguments[0]);
     if (name == "manyfold_reduce") {
@@ -336,7 +349,8 @@ template <class Code, bool fused = true>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
     CUmod_st result{problem, 0, {}, std::nullopt, {}};
-    for (const char* name : {"manyfold_prepare", "manyfold_sample", "manyfold_reduce", "manyfold_add_up"}) {
+    for (const char* name : {"manyfold_prepare", "manyfold_sample", "manyfold_reduce", "manyfold_add_up",
+                             "manyfold_count_digits", "manyfold_count_bins"}) {
       result.functions.push_back({nullptr, name, &common_task<Code>});
     }
     if constexpr (fused) {

@@ -199,8 +199,9 @@ std::optional<SumRequest> sums_for(const Sweep& sweep, const ResolvedSweep& reso
                   [](const StatisticRequest& statistic) { return statistic.kind == StatisticRequest::Kind::quantile; });
   if (quantiles) {
     const std::size_t columns = static_cast<std::size_t>(resolved.times.count()) * resolved.saved.size();
-    if (sketches_quantiles(sweep.quantiles, columns, resolved.inputs.instances())) return std::nullopt;
-    request.keeps_values = true;
+    const std::int64_t instances = resolved.inputs.instances();
+    request.keeps_values = !sketches_quantiles(sweep.quantiles, columns, instances);
+    if (!request.keeps_values) request.summary_values = static_cast<int>(summary_values(columns, instances));
   }
   if (sweep.hold) request.end_places = places_at_end(resolved.saved, model.variables.size());
   for (const Reduction& reduction : resolved.reductions) {

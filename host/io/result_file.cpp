@@ -55,6 +55,8 @@ class ResultFile::Writer {
     if (events_) events_->prepare(chunk, digest);
   }
 
+  void prepare(const GroupSums& sums) const { statistics_->prepare(sums); }
+
   void write(const Chunk& chunk) {
     if (const GroupSums* sums = GroupSums::of(chunk)) return write(chunk, *sums);
     check_chunk(chunk);
@@ -300,7 +302,7 @@ ResultFile::ResultFile(ResultFileSettings settings, OutputFile output)
 ResultFile::~ResultFile() = default;
 
 void ResultFile::prepare(Chunk& chunk) const {
-  if (GroupSums::of(chunk) != nullptr) return;
+  if (const GroupSums* sums = GroupSums::of(chunk)) return writer_->prepare(*sums);
   // Copies of a chunk have their digest in common.
   if (chunk.digest.use_count() != 1) chunk.digest = std::make_shared<ResultDigest>();
   writer_->prepare(chunk, dynamic_cast<ResultDigest&>(*chunk.digest));

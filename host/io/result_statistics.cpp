@@ -25,8 +25,12 @@ bool sketches_quantiles(QuantileAccuracy wish, std::size_t columns, std::int64_t
   if (wish != QuantileAccuracy::automatic) return wish == QuantileAccuracy::approximate;
   const double all = 8.0 * static_cast<double>(columns) * static_cast<double>(instances);
   // With few instances and very many output times a sketch takes as much.
-  const std::size_t most_values = QuantileSketch::most_values_within(memory_for_quantiles, columns, instances);
+  const std::size_t most_values = summary_values(columns, instances);
   return all > memory_for_quantiles && QuantileSketch::bytes_of(columns, instances, most_values) < 0.5 * all;
+}
+
+std::size_t summary_values(std::size_t columns, std::int64_t instances) {
+  return QuantileSketch::most_values_within(memory_for_quantiles, columns, instances);
 }
 
 bool sketches_quantiles(const ResultFileSettings& settings) {
@@ -96,9 +100,8 @@ void ResultStatistics::prepare() {
   const ResultFileSettings& settings = target_.settings();
   const std::size_t columns = columns_of(settings);
   if (sketches_quantiles(settings)) {
-    const std::size_t most_values =
-        QuantileSketch::most_values_within(memory_for_quantiles, columns, settings.instances);
-    sketch_ = std::make_unique<QuantileSketch>(columns, settings.instances, most_values);
+    sketch_ =
+        std::make_unique<QuantileSketch>(columns, settings.instances, summary_values(columns, settings.instances));
   } else if (!settings.sums_only) {
     spill_ = std::make_unique<ColumnSpill>(target_.path(), columns, settings.instances);
   }
@@ -122,6 +125,11 @@ void ResultStatistics::prepare(const Chunk& chunk, const std::vector<double>& va
   if (statistics_) digest.moments.assign(chunk.first, values, target_.times() * saved);
   if (spill_) spill_->put(chunk.first, values);
   if (sketch_) sketch_->put(chunk.first, values);
+}
+
+void ResultStatistics::prepare(const GroupSums& sums) const {
+  if (!sketch_) return;
+  for (const BatchSummary& summary : sums.summaries) sketch_->put(summary);
 }
 
 void ResultStatistics::write(const Chunk& chunk, const ResultDigest& digest) {

@@ -18,6 +18,8 @@ namespace manyfold {
 /// Are quantiles of `columns` columns approximate, as far as the number of instances asks for it?
 bool sketches_quantiles(QuantileAccuracy wish, std::size_t columns, std::int64_t instances);
 bool sketches_quantiles(const ResultFileSettings& settings);
+/// Values of a column in a summary of the sketch.
+std::size_t summary_values(std::size_t columns, std::int64_t instances);
 
 class ResultStatistics {
  public:
@@ -28,6 +30,7 @@ class ResultStatistics {
   void write_what_is_known() const;
   /// By several threads at a time. `values`: as in the chunk, or with those that are held.
   void prepare(const Chunk& chunk, const std::vector<double>& values, ResultDigest& digest) const;
+  void prepare(const GroupSums& sums) const;
   void write(const Chunk& chunk, const ResultDigest& digest);
   void write(const Chunk& chunk, const GroupSums& sums);
   /// After the last chunk.

@@ -1,9 +1,11 @@
 #pragma once
 // Sums over the instances of a batch, which are all that comes back of it.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "host/engine/cuda/batch_array.hpp"
+#include "host/engine/cuda/batch_sketch.hpp"
 #include "host/engine/cuda/kept_columns.hpp"
 #include "host/engine/group_sums.hpp"
 #include "kernels/device/batch.hpp"
@@ -44,6 +46,7 @@ class BatchSums {
     events_.allocate(groups, sums_.events);
     event_counts_.allocate(groups, std::int64_t{sums_.events} * sums_.times);
     outcomes_.allocate(groups, 1);
+    if (request.summary_values > 0) sketch_.emplace(sums_.columns, request.summary_values, capacity, module_);
     sums_.value_moments = values_.get();
     sums_.reduced_moments = reductions_.get();
     sums_.event_moments = events_.get();
@@ -56,7 +59,9 @@ class BatchSums {
     const std::size_t of_group = static_cast<std::size_t>(columns) * sizeof(ColumnMoments) +
                                  static_cast<std::size_t>(shape.events * shape.times) * sizeof(EventCount) +
                                  sizeof(OutcomeSums);
-    return request.term_end.size() * sizeof(double) + of_group / rows_per_group + 1;
+    const std::size_t of_sketch =
+        request.summary_values > 0 ? BatchSketch::bytes_per_instance(shape.times * shape.saved) : 0;
+    return request.term_end.size() * sizeof(double) + of_group / rows_per_group + 1 + of_sketch;
   }
 
   /// Bytes of an instance that stay on the device after its batch.
@@ -87,10 +92,11 @@ class BatchSums {
     }
     launch(module_->add_up, blocks(threads_of_sums(sums_)), block, 0, stream, "manyfold_add_up", sums_);
     const auto groups = static_cast<std::size_t>(groups_of(sums_.count));
-    return static_cast<std::int64_t>(
-        values_.begin_copy_out(groups, stream) + reductions_.begin_copy_out(groups, stream) +
-        events_.begin_copy_out(groups, stream) + event_counts_.begin_copy_out(groups, stream) +
-        outcomes_.begin_copy_out(groups, stream));
+    const std::int64_t of_sketch = sketch_ ? sketch_->begin_copy_out(batch, stream) : 0;
+    return of_sketch + static_cast<std::int64_t>(
+                           values_.begin_copy_out(groups, stream) + reductions_.begin_copy_out(groups, stream) +
+                           events_.begin_copy_out(groups, stream) + event_counts_.begin_copy_out(groups, stream) +
+                           outcomes_.begin_copy_out(groups, stream));
   }
 
   /// After the copy.
@@ -107,6 +113,7 @@ class BatchSums {
     outcomes_.copy_out(result->outcomes);
     events_.copy_out(result->first_event_times);
     event_counts_.copy_out(result->event_counts);
+    if (sketch_) result->summaries = sketch_->copy_out();
     result->kept_values = kept_.values;
     result->kept_event_times = kept_.event_times;
     return result;
@@ -125,6 +132,7 @@ class BatchSums {
   DeviceSums sums_{};
   std::shared_ptr<const SumsModule> module_;
   KeptOfDevice kept_;
+  std::optional<BatchSketch> sketch_;
 };
 
 }  // namespace manyfold::cuda

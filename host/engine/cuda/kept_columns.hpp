@@ -9,45 +9,11 @@
 #include <vector>
 
 #include "host/engine/cuda/batch_array.hpp"
+#include "host/engine/cuda/sums_module.hpp"
 #include "host/engine/kept_columns.hpp"
 #include "kernels/device/ranks.hpp"
 
 namespace manyfold::cuda {
-
-/// The functions of kernels/device/sums_kernel.hpp on a device, loaded as long as anybody has them.
-class SumsModule {
- public:
-  /// In the context of the calling thread.
-  SumsModule(CUcontext context, const char* code) : context_(context) {
-    driver().check(driver().load_module(&module_, code), "cuModuleLoadData");
-    try {
-      for (const auto& [function, name] :
-           {std::pair{&reduce, "manyfold_reduce"}, std::pair{&add_up, "manyfold_add_up"},
-            std::pair{&count_digits, "manyfold_count_digits"}, std::pair{&count_bins, "manyfold_count_bins"}}) {
-        driver().check(driver().get_function(function, module_, name), "cuModuleGetFunction");
-      }
-    } catch (...) {
-      driver().unload_module(module_);
-      throw;
-    }
-  }
-  SumsModule(const SumsModule&) = delete;
-  SumsModule& operator=(const SumsModule&) = delete;
-  ~SumsModule() {
-    driver().set_current(context_);
-    driver().unload_module(module_);
-  }
-  CUcontext context() const { return context_; }
-
-  CUfunction reduce = nullptr;
-  CUfunction add_up = nullptr;
-  CUfunction count_digits = nullptr;
-  CUfunction count_bins = nullptr;
-
- private:
-  CUcontext context_;
-  CUmodule module_ = nullptr;
-};
 
 class KeptOnDevice : public KeptColumns {
  public:

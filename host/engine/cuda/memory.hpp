@@ -23,8 +23,11 @@ class DeviceArray {
   void copy_from(const T* host, std::size_t count, CUstream stream) {
     if (count > 0) driver().check(driver().copy_to_device(address_, host, count * sizeof(T), stream), "cuMemcpyHtoD");
   }
-  void copy_to(T* host, std::size_t count, CUstream stream) const {
-    if (count > 0) driver().check(driver().copy_to_host(host, address_, count * sizeof(T), stream), "cuMemcpyDtoH");
+  /// From number `first` on.
+  void copy_to(T* host, std::size_t count, CUstream stream, std::size_t first = 0) const {
+    if (count == 0) return;
+    driver().check(driver().copy_to_host(host, address_ + first * sizeof(T), count * sizeof(T), stream),
+                   "cuMemcpyDtoH");
   }
   void clear(CUstream stream) {
     if (count_ > 0) driver().check(driver().set_bytes(address_, 0, count_ * sizeof(T), stream), "cuMemsetD8");

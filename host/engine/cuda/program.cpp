@@ -1,6 +1,7 @@
 #include "host/engine/cuda/program.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -342,7 +343,10 @@ void Program::choose_batch_size() {
 
 std::int64_t Program::batch_of_groups(std::int64_t suitable, std::int64_t fit) const {
   if (demand_.instances <= std::min(fit, rows_per_group)) return std::max<std::int64_t>(demand_.instances, 32);
-  return std::min((suitable + rows_per_group - 1) / rows_per_group, fit / rows_per_group) * rows_per_group;
+  const std::int64_t groups = std::min((suitable + rows_per_group - 1) / rows_per_group, fit / rows_per_group);
+  if (demand_.sums->request.summary_values == 0) return groups * rows_per_group;
+  // Then all summaries of a batch but one have their other halves in it.
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(groups))) * rows_per_group;
 }
 
 Program::~Program() {

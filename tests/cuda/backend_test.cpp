@@ -350,6 +350,24 @@ TEST_P(CudaTier, AddsUpStatisticsWithTheBitsOfTheHost) {
   EXPECT_EQ(of_rows["bytes_copied_back"], of_host["bytes_copied_back"]);
 }
 
+// Only the host has the quantiles of gamma distributions.
+TEST_F(CudaBackend, AddsUpInstancesWhoseInputsComeFromTheHost) {
+  const auto run = [&](const std::string& rows) {
+    sweep(4200, "backend = \"cuda\"", "times = 9\nstatistics = [\"mean\", \"quantile(0.3)\"]\n" + rows);
+    std::ofstream(folder_ / "sweep.toml", std::ios::app)
+        << "[initial]\ny3 = { distribution = \"gamma\", shape = 2, scale = 0.01 }\n";
+    const Outcome outcome = call("run sweep.toml --force --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return Json::parse(outcome.out)["bytes_copied_back"].get<int>();
+  };
+  const int of_rows = run("trajectories = false\n");
+  const std::vector<double> mean = values("out.nc", "y3_mean");
+  const std::vector<double> quantile = values("out.nc", "y3_quantile");
+  EXPECT_LT(run("instances = false\n"), of_rows / 4);
+  EXPECT_EQ(values("out.nc", "y3_mean"), mean);
+  EXPECT_EQ(values("out.nc", "y3_quantile"), quantile);
+}
+
 // All values stay on the two devices, and only counts come back: of five ranks of 24 columns, 1 KiB each at most.
 TEST_P(CudaTier, FindsQuantilesWithTheBitsOfTheHost) {
   const std::string output = "times = 8\nstatistics = [\"quantile(0)\", \"quantile(0.3)\", \"quantile(1)\"]\n";

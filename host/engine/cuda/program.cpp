@@ -36,12 +36,12 @@ class BatchMemory {
  public:
   BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
       : shape_(demand.shape), ready_(capacity * static_cast<std::size_t>(layout.ready_size)), next_(1) {
-    // Rows that are added up stay where they are; what stays after the batch has memory of its own.
-    const bool travels = !demand.sums;
+    // Of instances that are added up inputs may travel; what stays after the batch has memory of its own.
     each([&](const Column& column, auto& array) {
       const void* const address = &array;
       const bool kept = demand.sums && (address == &columns_.first_event_times ||
                                         (address == &columns_.values && demand.sums->request.keeps_values));
+      const bool travels = !demand.sums || (column.role == ColumnRole::input && !demand.sampling);
       array.allocate(capacity, kept ? 0 : column.width, travels);
     });
   }

@@ -319,13 +319,14 @@ std::function<void()> fused_task(std::string_view name, int threads, void** argu
       for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i, conditions);
     };
   }
+  const auto options = *static_cast<manyfold::IntegratorOptions<Method::n>*>(arguments[1]);
   if (teams()) {
     return [=] {
       const int count = std::min(threads, concurrent) / Team::size;
       std::vector<typename TeamMethod::Workspace> shared(static_cast<std::size_t>(count));
       manyfold::test::run_teams<Team::size>(count, [&](int k, const Team& team) {
         manyfold::Utilisation mine;
-        manyfold::integrate_instances<TeamMethod>(batch, shared[static_cast<std::size_t>(k)], team, mine);
+        manyfold::integrate_instances<TeamMethod>(batch, options, shared[static_cast<std::size_t>(k)], team, mine);
         if (manyfold::leads(team)) add_utilisation(*batch.utilisation, mine);
       });
     };
@@ -333,10 +334,10 @@ std::function<void()> fused_task(std::string_view name, int threads, void** argu
   return [=] {
     std::vector<std::jthread> workers;
     for (int k = 0; k < std::min(threads, concurrent); ++k) {
-      workers.emplace_back([&batch] {
+      workers.emplace_back([&batch, &options] {
         manyfold::Utilisation mine;
         typename Method::Workspace workspace;
-        manyfold::integrate_instances<Method>(batch, workspace, {}, mine);
+        manyfold::integrate_instances<Method>(batch, options, workspace, {}, mine);
         add_utilisation(*batch.utilisation, mine);
       });
     }

@@ -97,14 +97,19 @@ class Event {
   CUevent event_ = nullptr;
 };
 
-/// Runs `function` on `blocks` blocks of `threads` threads.
+/// Runs `function` on `blocks` blocks of `threads` threads. `arguments`: their addresses.
+inline void launch_with(CUfunction function, int blocks, int threads, unsigned shared_memory, CUstream stream,
+                        const char* name, void** arguments) {
+  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
+                                 shared_memory, stream, arguments, nullptr),
+                 name);
+}
+
 template <class... Arguments>
 void launch(CUfunction function, int blocks, int threads, unsigned shared_memory, CUstream stream, const char* name,
             Arguments... arguments) {
-  void* pointers[] = {&arguments...};
-  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
-                                 shared_memory, stream, pointers, nullptr),
-                 name);
+  void* addresses[] = {&arguments...};
+  launch_with(function, blocks, threads, shared_memory, stream, name, addresses);
 }
 
 }  // namespace manyfold::cuda

@@ -369,12 +369,14 @@ std::string Program::shape() const {
                      device.threads, device.resident_blocks * device.instances_of_block());
 }
 
-void Program::integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const {
+void Program::integrate_fused(const LoadedDevice& device, DeviceBatch& batch, std::vector<char>& settings,
+                              CUstream stream) const {
   const int block = device.layout.block_size;
   launch(device.initialize, (batch.count + block - 1) / block, block, 0, stream, "manyfold_initialize", batch);
   const int instances = device.instances_of_block();
-  launch(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks), device.threads,
-         device.shared_memory, stream, "manyfold_integrate", batch);
+  void* arguments[] = {&batch, settings.data()};
+  launch_with(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks),
+              device.threads, device.shared_memory, stream, "manyfold_integrate", arguments);
 }
 
 void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) {
@@ -408,6 +410,9 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   device_options.atol = atol.get();
   device_options.saved.place = place.get();
   launch(device.prepare, 1, 1, 0, stream.get(), "manyfold_prepare", device_options, settings.address());
+  // Threads have settings that are arguments at hand without registers.
+  std::vector<char> settings_at_host(static_cast<std::size_t>(layout.options_size));
+  settings.copy_to(settings_at_host.data(), settings_at_host.size(), stream.get());
   stream.synchronize();
 
   std::optional<PhasedStream> phased;
@@ -443,7 +448,7 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
     if (phased) {
       phased->integrate(batch, watch, utilisation);
     } else {
-      integrate_fused(device, batch, stream.get());
+      integrate_fused(device, batch, settings_at_host, stream.get());
     }
     *copied_back_ +=
         sums ? sums->begin_copy_out(batch, stream.get()) : memory.begin_copy_out(count, sampled, stream.get());

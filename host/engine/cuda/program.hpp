@@ -62,7 +62,8 @@ class Program : public DeviceProgram {
   static constexpr int streams_per_device = 3;
 
   /// Runs the kernels of the fused tier over a batch.
-  void integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const;
+  void integrate_fused(const LoadedDevice& device, DeviceBatch& batch, std::vector<char>& settings,
+                       CUstream stream) const;
   /// Divides the memory that the devices allow between instances in flight and batches. Where it does not suffice for
   /// sums over whole groups, rows come back after all.
   void choose_batch_size();

@@ -1,5 +1,5 @@
 #pragma once
-// The entry points that add up a batch on a device, and count in what stays there. They are a program of their own,
+// The entry points that add up a batch on a device, and count and sort what is there. They are a program of their own,
 // compiled without the contraction of products and sums, so that it gives what the host gives, to the last bit.
 #include "ranks.hpp"
 #include "sketch.hpp"

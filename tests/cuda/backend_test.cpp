@@ -350,6 +350,15 @@ TEST_P(CudaTier, AddsUpStatisticsWithTheBitsOfTheHost) {
   EXPECT_EQ(of_rows["bytes_copied_back"], of_host["bytes_copied_back"]);
 }
 
+// Four sizes from each power of two to the next serve all batches of a phase.
+TEST_F(CudaBackend, FillsUpBatchesByAQuarterAtMost) {
+  const Outcome outcome =
+      call(sweep(3000, "backend = \"cuda\"\ntier = \"phased\"\nmethod = \"radau5\"", "times = \"end\"\n"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GT(Json::parse(outcome.out)["newton_utilisation"], 0.8);
+  EXPECT_GT(Json::parse(outcome.out)["lane_utilisation"], 0.8);
+}
+
 // Only the host has the quantiles of gamma distributions.
 TEST_F(CudaBackend, AddsUpInstancesWhoseInputsComeFromTheHost) {
   const auto run = [&](const std::string& rows) {

@@ -14,9 +14,9 @@
 #include <CLI/CLI.hpp>
 
 #include "host/engine/processors.hpp"
-#include "host/engine/split_mix.hpp"
 #include "host/io/quantile_sketch.hpp"
 #include "host/io/quantiles.hpp"
+#include "kernels/statistics/split_mix.hpp"
 
 namespace {
 

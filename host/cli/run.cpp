@@ -11,6 +11,7 @@
 #include "host/compiler/model_source.hpp"
 #include "host/io/result_file.hpp"
 #include "host/io/result_names.hpp"
+#include "host/io/result_statistics.hpp"
 #include "host/io/sweep_file.hpp"
 #include "host/io/unfinished_file.hpp"
 #include "host/run/job.hpp"
@@ -188,14 +189,21 @@ auto in_file(const Sweep& sweep, const Work& work) {
 }
 
 /// What the result file needs of the instances, if that is nothing but sums over groups of them: then a device may add
-/// them up. Rows, quantiles, events and verified instances need each instance.
+/// them up. Rows and verified instances need each instance.
 std::optional<SumRequest> sums_for(const Sweep& sweep, const ResolvedSweep& resolved, const ModelDescription& model) {
-  const bool quantiles =
-      std::any_of(resolved.statistics.begin(), resolved.statistics.end(),
-                  [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; });
-  if (sweep.instance_rows || quantiles || !model.events.empty() || sweep.verify > 0.0) return std::nullopt;
+  if (sweep.instance_rows || sweep.verify > 0.0) return std::nullopt;
   SumRequest request;
   request.values = !resolved.statistics.empty();
+  const bool quantiles =
+      std::any_of(resolved.statistics.begin(), resolved.statistics.end(),
+                  [](const StatisticRequest& statistic) { return statistic.kind == StatisticRequest::Kind::quantile; });
+  if (quantiles) {
+    const std::size_t columns = static_cast<std::size_t>(resolved.times.count()) * resolved.saved.size();
+    const std::int64_t instances = resolved.inputs.instances();
+    request.keeps_values = !sketches_quantiles(sweep.quantiles, columns, instances);
+    if (!request.keeps_values) request.summary_values = static_cast<int>(summary_values(columns, instances));
+  }
+  if (sweep.hold) request.end_places = places_at_end(resolved.saved, model.variables.size());
   for (const Reduction& reduction : resolved.reductions) {
     request.terms.insert(request.terms.end(), reduction.terms().begin(), reduction.terms().end());
     request.term_end.push_back(static_cast<int>(request.terms.size()));
@@ -254,6 +262,7 @@ ResultFileSettings file_settings(const Sweep& sweep, const ResolvedSweep& resolv
   settings.sampled_times = resolved.inputs.sampled_times();
   settings.instance_rows = sweep.instance_rows;
   settings.trajectories = resolved.trajectories;
+  settings.sums_only = prepared.adds_up();
   settings.compression = sweep.compression;
   settings.hold = sweep.hold;
   settings.statistics = resolved.statistics;

@@ -23,7 +23,7 @@ ChunkSizes chunk_sizes(std::int64_t bytes_per_instance, int workers) {
   if (most_memory / bytes < least_open * largest) largest = widest_pack;
   const std::int64_t fitting = most_memory / bytes / largest;
   const std::int64_t open = std::clamp<std::int64_t>(fitting, least_open, 2 * least_open + 4);
-  return {largest, true, true, static_cast<std::size_t>(open)};
+  return {largest, ChunkRows::all, true, static_cast<std::size_t>(open)};
 }
 
 ChunkQueue::ChunkQueue(const InstanceShape& shape, std::int64_t first, std::int64_t end, int workers,
@@ -64,8 +64,10 @@ OpenChunk* ChunkQueue::next_chunk(std::unique_lock<std::mutex>& lock) {
   chunk.finished = 0;
   chunk.chunk.first = first;
   chunk.chunk.shape = shape_;
-  if (sizes_.with_rows) {
+  if (sizes_.rows == ChunkRows::all) {
     chunk.chunk.resize(count);
+  } else if (sizes_.rows == ChunkRows::inputs) {
+    chunk.chunk.resize_inputs(count);
   } else {
     chunk.chunk.count = count;
   }

@@ -23,10 +23,13 @@ struct OpenChunk {
   bool closed = false;  ///< for the queue alone
 };
 
+/// What chunks have arrays for.
+enum class ChunkRows { none, inputs, all };
+
 /// How instances are cut into chunks.
 struct ChunkSizes {
   std::int64_t largest = 0;
-  bool with_rows = true;      ///< false: chunks have no arrays
+  ChunkRows rows = ChunkRows::all;
   bool shrinking = false;     ///< towards the end, so that workers finish together
   std::size_t most_open = 0;  ///< chunks that exist at a time
 };

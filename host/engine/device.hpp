@@ -99,7 +99,7 @@ struct DeviceDemand {
   double memory_mib = 0.0;                                ///< most device memory; 0: half of what is free
   std::optional<DeviceSampling> sampling = std::nullopt;  ///< none: inputs come from the host
   LinearSolver linear_solver = LinearSolver::cublas;      ///< of full matrices in the phased tier
-  std::optional<DeviceSumming> sums = std::nullopt;       ///< none: all rows come back; needs `sampling`
+  std::optional<DeviceSumming> sums = std::nullopt;       ///< none: all rows come back
 };
 
 /// Where a device's batches come from and go to. One feed serves one worker; calls come from one thread.
@@ -110,7 +110,7 @@ class DeviceFeed {
   /// `with_inputs`: parameters, initial values, time spans and output times are filled in.
   virtual Chunk* take(bool with_inputs) = 0;
   /// Gives a chunk back with all results, and with the inputs, except output times, if it came without. Of a program
-  /// that adds up: without rows, with `GroupSums`.
+  /// that adds up: without results, with `GroupSums`.
   virtual void store(Chunk& chunk) = 0;
   virtual bool cancelled() = 0;
 };

@@ -124,10 +124,11 @@ class Worker : public DeviceFeed {
     OpenChunk* const next = open(true);
     if (next == nullptr) return nullptr;
     next->handed_out = next->chunk.count;
-    if (run_.device->adds_up()) return &next->chunk;
+    const bool with_results = !run_.device->adds_up();
+    if (!with_results && !with_inputs) return &next->chunk;
     sampled_on_device_ = !with_inputs;
     for (std::int64_t k = 0; k < next->chunk.count; ++k) {
-      next->chunk.clear(k, true);
+      if (with_results) next->chunk.clear(k, true);
       if (with_inputs) fill_inputs(next->chunk, k);
     }
     return &next->chunk;
@@ -166,10 +167,12 @@ class Worker : public DeviceFeed {
 
   /// The inputs of instance number `k` of the chunk.
   void fill_inputs(Chunk& chunk, std::int64_t k) const {
-    const Columns<ColumnPointer> row = row_of(shape_, chunk.columns(), k);
-    run_.fill_instance(chunk.first + k, row.parameters, row.initial, row.t_span);
-    run_.kernel->complete_initial(row.parameters, row.initial);
-    run_.fill_times(row.t_span[0], row.t_span[1], row.times);
+    double* const parameters = chunk.parameters.data() + k * shape_.parameters;
+    double* const initial = chunk.initial.data() + k * shape_.initial;
+    double* const t_span = chunk.t_span.data() + 2 * k;
+    run_.fill_instance(chunk.first + k, parameters, initial, t_span);
+    run_.kernel->complete_initial(parameters, initial);
+    run_.fill_times(t_span[0], t_span[1], chunk.times.data() + k * shape_.times);
   }
 
   /// The output times of instances whose time spans came from the device.
@@ -212,10 +215,10 @@ ChunkSizes sizes_of(const EnsembleRun& run, int threads) {
   if (run.device != nullptr) {
     // A chunk is a batch of the device, and may be large: one is integrated, one is written.
     const std::int64_t batch = run.device->batch_size();
-    const bool with_rows = !run.device->adds_up();
-    return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, with_rows, false, 2 * workers};
+    const ChunkRows rows = !run.device->adds_up() ? ChunkRows::all : run.plan ? ChunkRows::none : ChunkRows::inputs;
+    return {run.chunk_size > 0 ? std::min(run.chunk_size, batch) : batch, rows, false, 2 * workers};
   }
-  if (run.chunk_size > 0) return {run.chunk_size, true, false, 4 * workers + 8};
+  if (run.chunk_size > 0) return {run.chunk_size, ChunkRows::all, false, 4 * workers + 8};
   return chunk_sizes(bytes_of_instance(run.instance_shape()), threads);
 }
 

@@ -37,6 +37,14 @@ void RunSummary::add(const Chunk& chunk) {
       manyfold::add(totals, group.totals);
       if (group.first_failed >= 0) first_failure.add(chunk.first + group.first_failed, group.failure);
     }
+    events.resize(static_cast<std::size_t>(chunk.shape.events));
+    for (std::size_t k = 0; k < sums->first_event_times.size(); ++k) {
+      const ColumnMoments& times = sums->first_event_times[k];
+      EventSummary& event = events[k % events.size()];
+      event.instances += static_cast<std::int64_t>(times.count);
+      event.earliest = std::min(event.earliest, times.min);
+      event.latest = std::max(event.latest, times.max);
+    }
     return;
   }
   for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "host/engine/split_mix.hpp"
+#include "kernels/statistics/split_mix.hpp"
 
 namespace manyfold {
 namespace {

@@ -9,7 +9,6 @@
 
 #include <manyfold/error.hpp>
 
-#include "host/engine/split_mix.hpp"
 #include "host/io/quantiles.hpp"
 #include "host/io/vector_code.hpp"
 
@@ -18,8 +17,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr std::size_t block_size = 512;  // rows
-constexpr std::size_t lanes = 8;         // columns
+constexpr auto block_size = static_cast<std::size_t>(rows_per_summary);
+constexpr std::size_t lanes = 8;  // columns
 
 /// A row of columns that are sorted together. A vector type, since compilers leave loops over so few lanes as they are.
 using Lanes = double __attribute__((vector_size(lanes * sizeof(double)), aligned(alignof(double)), may_alias));
@@ -76,40 +75,11 @@ void merge(std::span<const double> left, std::span<const double> right, double* 
   std::copy(b, b_end, std::copy(a, a_end, out));
 }
 
-/// What a summary knows of a column beside its values.
-struct Kept {
-  std::uint32_t count = 0;      // of the values
-  std::uint32_t doublings = 0;  // each stands for 2^doublings
-  double squares = 0.0;         // sum of the squares of the largest error of each coin, in ranks
-
-  double weight() const { return std::ldexp(1.0, static_cast<int>(doublings)); }
-};
-
 /// Keeps the first or the second of each pair of `values`.
-void halve(Kept& kept, double* values, bool second) {
-  const std::uint32_t offset = second ? 1 : 0;
-  if (kept.count > 0) kept.squares += kept.weight() * kept.weight();
-  kept.count = (kept.count + 1 - offset) / 2;
-  ++kept.doublings;
-  for (std::uint32_t i = 0; i < kept.count; ++i) values[i] = values[2 * i + offset];
+void halve(SummaryColumn& kept, double* values, bool second) {
+  kept.halve(second);
+  for (std::uint32_t i = 0; i < kept.count; ++i) values[i] = values[2 * i + (second ? 1 : 0)];
 }
-
-/// Those of a merge. Neighbours have opposite coins, so that errors cancel where the halves of a pair are alike.
-class Coins {
- public:
-  Coins(int level, std::int64_t number)
-      : bits_(split_mix((static_cast<std::uint64_t>(level) << 56U) ^ static_cast<std::uint64_t>(number / 2))) {
-    if (number % 2 != 0) bits_ = ~bits_;
-  }
-  bool flip() {
-    const bool result = bits_ % 2 != 0;
-    bits_ = std::rotr(bits_, 1);
-    return result;
-  }
-
- private:
-  std::uint64_t bits_;
-};
 
 }  // namespace
 
@@ -123,7 +93,7 @@ struct QuantileSketch::Summary {
 
   std::size_t room;                  // values of a column
   std::unique_ptr<double[]> values;  // [columns][room]
-  std::vector<Kept> kept;            // [columns]
+  std::vector<SummaryColumn> kept;   // [columns]
 };
 
 /// Some rows of a block. Threads write theirs at the same time.
@@ -145,7 +115,7 @@ double QuantileSketch::bytes_of(std::size_t columns, std::int64_t instances, std
   // A summary waits on each level; one is being merged.
   const double full = static_cast<double>(instances) / static_cast<double>(most_values);
   const double levels = 2.0 + std::ceil(std::log2(std::max(full, 1.0)));
-  const double kept = levels * (8.0 * static_cast<double>(most_values) + sizeof(Kept));
+  const double kept = levels * (8.0 * static_cast<double>(most_values) + sizeof(SummaryColumn));
   return static_cast<double>(columns) * kept;
 }
 
@@ -212,16 +182,23 @@ void QuantileSketch::put_part(std::int64_t block, std::int64_t first, std::span<
     whole = std::move(*started);
     started_.erase(block);
   }
-  take_in(block, summary_of(whole));
+  take_in({0, block}, summary_of(whole));
+}
+
+void QuantileSketch::put(const BatchSummary& made) {
+  auto summary = std::make_unique<Summary>(columns_, made.values.size() / columns_);
+  std::copy(made.values.begin(), made.values.end(), summary->values.get());
+  summary->kept = made.columns;
+  take_in({made.level, made.number}, std::move(summary));
 }
 
 void QuantileSketch::end() {
-  for (auto& [block, started] : std::exchange(started_, {})) take_in(block, summary_of(started));
+  for (auto& [block, started] : std::exchange(started_, {})) take_in({0, block}, summary_of(started));
 }
 
 /// Merges as long as the other half of a pair is there, outside of the lock.
-void QuantileSketch::take_in(std::int64_t block, std::unique_ptr<Summary> summary) {
-  for (Place place = {0, block};; place = {place.first + 1, place.second / 2}) {
+void QuantileSketch::take_in(Place place, std::unique_ptr<Summary> summary) {
+  for (;; place = {place.first + 1, place.second / 2}) {
     std::unique_ptr<Summary> other;
     {
       const std::lock_guard lock(mutex_);
@@ -248,12 +225,12 @@ std::unique_ptr<QuantileSketch::Summary> QuantileSketch::merged(std::unique_ptr<
   std::vector<double> both(left->room + right->room);
   for (std::size_t column = 0; column < columns_; ++column) {
     Coins coins(place.first, place.second / 2);
-    Kept& a = left->kept[column];
-    Kept& b = right->kept[column];
+    SummaryColumn& a = left->kept[column];
+    SummaryColumn& b = right->kept[column];
     while (a.doublings < b.doublings) halve(a, left->of(column), coins.flip());
     while (b.doublings < a.doublings) halve(b, right->of(column), coins.flip());
     merge(left->values_of(column), right->values_of(column), both.data());
-    Kept kept{a.count + b.count, a.doublings, a.squares + b.squares};
+    SummaryColumn kept{a.count + b.count, a.doublings, a.squares + b.squares};
     if (kept.count > room) halve(kept, both.data(), coins.flip());
     std::copy_n(both.begin(), kept.count, target.of(column));
     target.kept[column] = kept;
@@ -272,7 +249,7 @@ ApproximateQuantiles QuantileSketch::quantiles(std::size_t column, std::span<con
   double heaviest = 1.0;
   double total = 0.0;
   for (const auto& [place, summary] : waiting_) {
-    const Kept& kept = summary->kept[column];
+    const SummaryColumn& kept = summary->kept[column];
     for (const double value : summary->values_of(column)) all.push_back({value, kept.weight()});
     squares += kept.squares;
     total += kept.count * kept.weight();

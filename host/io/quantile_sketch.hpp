@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/engine/group_sums.hpp"
+
 namespace manyfold {
 
 struct ApproximateQuantiles {
@@ -40,6 +42,8 @@ class QuantileSketch {
 
   /// `values` [rows][columns] from row number `first` on, each row once. May be called by several threads at a time.
   void put(std::int64_t first, std::span<const double> values);
+  /// What a device has made of whole blocks, in place of their rows. By several threads, too.
+  void put(const BatchSummary& summary);
   /// After the last row; rows that were not put count as missing.
   void end();
   /// Of the finite values, of which `min` and `max` are the smallest and the largest, by linear interpolation. NaN when
@@ -54,7 +58,7 @@ class QuantileSketch {
 
   void put_part(std::int64_t block, std::int64_t first, std::span<const double> values);
   std::unique_ptr<Summary> summary_of(StartedBlock& block) const;
-  void take_in(std::int64_t block, std::unique_ptr<Summary> summary);
+  void take_in(Place place, std::unique_ptr<Summary> summary);
   std::unique_ptr<Summary> merged(std::unique_ptr<Summary> left, std::unique_ptr<Summary> right, Place place) const;
 
   std::size_t columns_;

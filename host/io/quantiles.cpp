@@ -108,22 +108,26 @@ constexpr auto hole = std::bit_cast<std::uint64_t>(nan);
 
 }  // namespace
 
-std::vector<double> quantiles_of(std::vector<double>& values, std::span<const double> probabilities) {
-  if (values.empty()) return std::vector<double>(probabilities.size(), nan);
-  const auto last = static_cast<double>(values.size() - 1);
+std::vector<std::size_t> ranks_of(std::size_t count, std::span<const double> probabilities) {
+  if (count == 0) return {};
   std::vector<std::size_t> ranks;
   for (const double probability : probabilities) {
-    const auto below = static_cast<std::size_t>(std::floor(probability * last));
+    const auto below = static_cast<std::size_t>(std::floor(probability * static_cast<double>(count - 1)));
     ranks.push_back(below);
-    ranks.push_back(std::min(below + 1, values.size() - 1));
+    ranks.push_back(std::min(below + 1, count - 1));
   }
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  std::vector<double> found(ranks.size());
-  find_ranks(values, ranks, found.data());
+  return ranks;
+}
+
+std::vector<double> quantiles_between(std::size_t count, std::span<const double> probabilities,
+                                      std::span<const double> found) {
+  if (count == 0) return std::vector<double>(probabilities.size(), nan);
+  const std::vector<std::size_t> ranks = ranks_of(count, probabilities);
   std::vector<double> result;
   for (const double probability : probabilities) {
-    const double place = probability * last;
+    const double place = probability * static_cast<double>(count - 1);
     const auto below = static_cast<std::size_t>(std::floor(place));
     const auto at = static_cast<std::size_t>(std::lower_bound(ranks.begin(), ranks.end(), below) - ranks.begin());
     const double low = found[at];
@@ -132,6 +136,13 @@ std::vector<double> quantiles_of(std::vector<double>& values, std::span<const do
     result.push_back(interpolated(low, next, fraction));
   }
   return result;
+}
+
+std::vector<double> quantiles_of(std::vector<double>& values, std::span<const double> probabilities) {
+  const std::vector<std::size_t> ranks = ranks_of(values.size(), probabilities);
+  std::vector<double> found(ranks.size());
+  find_ranks(values, ranks, found.data());
+  return quantiles_between(values.size(), probabilities, found);
 }
 
 ColumnSpill::ColumnSpill(const std::filesystem::path& beside, std::size_t columns, std::int64_t instances)

@@ -12,9 +12,16 @@ namespace manyfold {
 /// between the quantiles is only counted.
 std::vector<double> quantiles_of(std::vector<double>& values, std::span<const double> probabilities);
 
-/// `fraction` of the way from `low` to `next`, as numpy does: from the nearer end, so that it never leaves them.
+/// The ranks, ascending, between which the quantiles of `count` values lie.
+std::vector<std::size_t> ranks_of(std::size_t count, std::span<const double> probabilities);
+/// The quantiles by the values `found` of these ranks; NaN when there are none.
+std::vector<double> quantiles_between(std::size_t count, std::span<const double> probabilities,
+                                      std::span<const double> found);
+
+/// `fraction` of the way from `low` to `next`, as numpy does: from the nearer end, so that it never leaves them. A zero
+/// has no sign, for zeros of either sign have no order among them.
 inline double interpolated(double low, double next, double fraction) {
-  return fraction < 0.5 ? low + (next - low) * fraction : next - (next - low) * (1.0 - fraction);
+  return (fraction < 0.5 ? low + (next - low) * fraction : next - (next - low) * (1.0 - fraction)) + 0.0;
 }
 
 /// Memory for the values that quantiles are of, or for what stands for them.

@@ -5,6 +5,7 @@
 #include <manyfold/result.hpp>
 
 #include "host/io/statistics.hpp"
+#include "kernels/statistics/ends.hpp"
 
 namespace manyfold {
 
@@ -12,9 +13,8 @@ struct ResultDigest : ChunkDigest {
   std::vector<double> held;  ///< `Chunk::values` with what is held after the end; empty: nothing is
   std::vector<std::vector<double>> trajectories;  ///< [saved]: [instances][times]
   BlockMoments moments;                           ///< of the columns [times][saved]
-  std::vector<std::int64_t> occurred;             ///< [events of the model][times]: as in `ResultEvents`
-  std::vector<std::int64_t> known;
-  std::vector<double> reductions;  ///< [instances][reductions]
+  std::vector<EventCount> event_counts;           ///< [events of the model][times]
+  std::vector<double> reductions;                 ///< [instances][reductions]
 };
 
 }  // namespace manyfold

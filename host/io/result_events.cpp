@@ -16,16 +16,19 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double most_bins = 1000.0;
 
-/// The edges of bins of equal width from the smallest to the largest of `values`, the width by the rule of Freedman and
-/// Diaconis (1981): twice the distance of the quartiles over the cube root of their number. Reorders `values`.
-std::vector<double> bin_edges(std::vector<double>& values) {
-  if (values.empty()) return {};
-  const std::vector<double> marks = quantiles_of(values, std::vector{0.0, 0.25, 0.75, 1.0});
-  const double width = 2.0 * (marks[2] - marks[1]) / std::cbrt(static_cast<double>(values.size()));
-  const double range = marks[3] - marks[0];
+/// What the edges of bins follow from: the extremes and the quartiles.
+const std::vector<double> marks = {0.0, 0.25, 0.75, 1.0};
+
+/// The edges of bins of equal width from the smallest to the largest of `count` values, whose quantiles at `marks` are
+/// `found`; the width by the rule of Freedman and Diaconis (1981): twice the distance of the quartiles over the cube
+/// root of their number.
+std::vector<double> bin_edges(std::size_t count, const std::vector<double>& found) {
+  if (count == 0) return {};
+  const double width = 2.0 * (found[2] - found[1]) / std::cbrt(static_cast<double>(count));
+  const double range = found[3] - found[0];
   const auto bins = static_cast<int>(width > 0.0 ? std::clamp(std::ceil(range / width), 1.0, most_bins) : 1.0);
   std::vector<double> edges;
-  for (int k = 0; k <= bins; ++k) edges.push_back(std::lerp(marks[0], marks[3], k / static_cast<double>(bins)));
+  for (int k = 0; k <= bins; ++k) edges.push_back(std::lerp(found[0], found[3], k / static_cast<double>(bins)));
   return edges;
 }
 
@@ -41,7 +44,7 @@ ResultEvents::ResultEvents(const ResultTarget& target) : target_(target) {
   if (target.settings().instance_rows) {
     define_log();
     define_rows();
-  } else {
+  } else if (!target.settings().sums_only) {
     first_times_ = std::make_unique<ColumnSpill>(target.path(), target.settings().model.events.size(),
                                                  target.settings().instances);
   }
@@ -118,18 +121,39 @@ void ResultEvents::define_kinds() {
                                               {event_kind_dimension_, target_.quantile_dimension()}, model.time_unit,
                                               "quantiles of the first event's time over the instances where it occurs");
   }
-  occurred_.assign(model.events.size() * target_.times(), 0);
-  known_.assign(model.events.size() * target_.times(), 0);
+  counts_.resize(model.events.size() * target_.times());
+  moments_.resize(model.events.size());
 }
 
 void ResultEvents::write(const Chunk& chunk, const ResultDigest& digest) {
-  for (std::size_t k = 0; k < occurred_.size(); ++k) {
-    occurred_[k] += digest.occurred[k];
-    known_[k] += digest.known[k];
-  }
-  if (first_times_) return;
+  add(digest.event_counts);
+  if (!target_.settings().instance_rows) return;
   write_instances(chunk);
   write_log(chunk);
+}
+
+void ResultEvents::write(const GroupSums& sums) {
+  add(sums.event_counts);
+  for (std::size_t k = 0; k < sums.first_event_times.size(); ++k) {
+    const ColumnMoments& group = sums.first_event_times[k];
+    ColumnMoments& all = moments_[k % moments_.size()];
+    all.count += group.count;
+    merge_extremes(all.min, all.max, group.min, group.max);
+  }
+  kept_.add(sums.kept_event_times);
+}
+
+/// `counts`: of all kinds and times, once or several times.
+void ResultEvents::add(const std::vector<EventCount>& counts) {
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    counts_[k % counts_.size()].occurred += counts[k].occurred;
+    counts_[k % counts_.size()].known += counts[k].known;
+  }
+}
+
+void ResultEvents::forget() {
+  first_times_.reset();
+  kept_.forget();
 }
 
 void ResultEvents::write_instances(const Chunk& chunk) {
@@ -180,23 +204,18 @@ void ResultEvents::write_log(const Chunk& chunk) {
   events_ += count;
 }
 
-// An instance that failed before an output time says nothing of the events up to it, unless they occurred.
 void ResultEvents::prepare(const Chunk& chunk, ResultDigest& digest) const {
   if (first_times_) first_times_->put(chunk.first, chunk.first_event_times);
   const std::size_t kinds = target_.settings().model.events.size();
-  digest.occurred.assign(kinds * target_.times(), 0);
-  digest.known.assign(kinds * target_.times(), 0);
+  const std::size_t count = target_.times();
+  digest.event_counts.assign(kinds * count, {});
   for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
-    const double* times = chunk.times.data() + i * target_.times();
-    const double direction = target_.times() > 1 && times[target_.times() - 1] < times[0] ? -1.0 : 1.0;
-    const InstanceOutcome& outcome = chunk.outcomes[i];
+    const double* times = chunk.times.data() + i * count;
     for (std::size_t k = 0; k < kinds; ++k) {
-      const double time = chunk.first_event_times[i * kinds + k];
-      for (std::size_t t = 0; t < target_.times(); ++t) {
-        const bool occurred = direction * time <= direction * times[t];
-        const bool arrived = direction * outcome.t_reached >= direction * times[t];
-        digest.occurred[k * target_.times() + t] += occurred ? 1 : 0;
-        digest.known[k * target_.times() + t] += occurred || arrived || succeeded(outcome.status) ? 1 : 0;
+      const double first = chunk.first_event_times[i * kinds + k];
+      for (std::size_t t = 0; t < count; ++t) {
+        count_event(chunk.outcomes[i], first, times, static_cast<std::int64_t>(count), times[t],
+                    digest.event_counts[k * count + t]);
       }
     }
   }
@@ -214,29 +233,61 @@ std::vector<double> ResultEvents::first_times(std::size_t kind) const {
   return times;
 }
 
-void ResultEvents::write_statistics() {
-  write_probabilities();
-  std::vector<Histogram> histograms;
-  std::vector<double> quantiles;
+ResultEvents::FirstTimes ResultEvents::first_times_on_host() const {
+  FirstTimes result;
   // One after the other: each takes a number per instance.
   for (std::size_t k = 0; k < target_.settings().model.events.size(); ++k) {
     std::vector<double> times = first_times(k);
     const std::vector<double> found = quantiles_of(times, target_.probabilities());
-    quantiles.insert(quantiles.end(), found.begin(), found.end());
-    histograms.push_back(histogram_of(times));
+    result.quantiles.insert(result.quantiles.end(), found.begin(), found.end());
+    result.histograms.push_back(histogram_of(times));
   }
+  return result;
+}
+
+ResultEvents::FirstTimes ResultEvents::first_times_on_devices() const {
+  const std::vector<double>& probabilities = target_.probabilities();
+  std::vector<double> all = probabilities;
+  all.insert(all.end(), marks.begin(), marks.end());
+  std::vector<KeptNumbers::Ranks> asked;
+  for (const ColumnMoments& times : moments_) {
+    asked.push_back({times.min, times.max, ranks_of(static_cast<std::size_t>(times.count), all)});
+  }
+  const std::vector<std::vector<double>> found = kept_.of_ranks(asked);
+  FirstTimes result;
+  std::vector<std::vector<double>> inner_edges;
+  for (std::size_t k = 0; k < moments_.size(); ++k) {
+    const auto count = static_cast<std::size_t>(moments_[k].count);
+    const std::vector<double> quantiles = quantiles_between(count, all, found[k]);
+    const auto end = quantiles.begin() + std::ssize(probabilities);
+    result.quantiles.insert(result.quantiles.end(), quantiles.begin(), end);
+    const std::vector<double> edges = bin_edges(count, {end, quantiles.end()});
+    inner_edges.emplace_back();
+    if (count > 0) inner_edges.back().assign(edges.begin() + 1, edges.end() - 1);
+    result.histograms.push_back({edges, {}});
+  }
+  const std::vector<std::vector<std::int64_t>> counts = kept_.in_bins(inner_edges);
+  for (std::size_t k = 0; k < moments_.size(); ++k) {
+    if (moments_[k].count > 0) result.histograms[k].counts.assign(counts[k].begin(), counts[k].end());
+  }
+  return result;
+}
+
+void ResultEvents::write_statistics() {
+  write_probabilities();
+  const FirstTimes times = target_.settings().sums_only ? first_times_on_devices() : first_times_on_host();
   if (!target_.probabilities().empty())
-    target_.check(nc_put_var_double(target_.file(), event_quantile_, quantiles.data()), "written");
-  write_histograms(histograms);
+    target_.check(nc_put_var_double(target_.file(), event_quantile_, times.quantiles.data()), "written");
+  write_histograms(times.histograms);
 }
 
 void ResultEvents::write_probabilities() const {
   std::vector<double> probability;
   std::vector<double> low;
   std::vector<double> high;
-  for (std::size_t k = 0; k < occurred_.size(); ++k) {
-    const auto hits = static_cast<double>(occurred_[k]);
-    const auto count = static_cast<double>(known_[k]);
+  for (const EventCount& event : counts_) {
+    const auto hits = static_cast<double>(event.occurred);
+    const auto count = static_cast<double>(event.known);
     const Interval interval = wilson_interval(hits, count);
     probability.push_back(count > 0.0 ? hits / count : nan);
     low.push_back(interval.low);
@@ -249,7 +300,7 @@ void ResultEvents::write_probabilities() const {
 
 ResultEvents::Histogram ResultEvents::histogram_of(std::vector<double>& times) {
   Histogram result;
-  result.edges = bin_edges(times);
+  result.edges = bin_edges(times.size(), quantiles_of(times, marks));
   if (times.empty()) return result;
   result.counts.resize(result.edges.size() - 1);
   for (const double time : times) {

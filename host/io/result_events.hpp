@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "host/engine/group_sums.hpp"
+#include "host/io/kept_numbers.hpp"
 #include "host/io/quantiles.hpp"
 #include "host/io/result_digest.hpp"
 #include "host/io/result_target.hpp"
@@ -17,13 +19,15 @@ class ResultEvents {
   /// By several threads at a time.
   void prepare(const Chunk& chunk, ResultDigest& digest) const;
   void write(const Chunk& chunk, const ResultDigest& digest);
+  void write(const GroupSums& sums);
   /// After the last chunk.
   void write_statistics();
-  void forget() { first_times_.reset(); }
+  void forget();
   /// The kinds of events.
   void write_what_is_known() const;
 
  private:
+  void add(const std::vector<EventCount>& counts);
   void define_log();
   void define_rows();
   void define_kinds();
@@ -34,7 +38,14 @@ class ResultEvents {
     std::vector<double> edges;  // one more than counts, or none of both
     std::vector<long long> counts;
   };
+  /// Quantiles of the first times, one event after another, and their histograms.
+  struct FirstTimes {
+    std::vector<double> quantiles;
+    std::vector<Histogram> histograms;
+  };
   static Histogram histogram_of(std::vector<double>& times);
+  FirstTimes first_times_on_host() const;
+  FirstTimes first_times_on_devices() const;
   void write_histograms(const std::vector<Histogram>& histograms) const;
   std::vector<double> first_times(std::size_t kind) const;
   /// Numbers in an entry of the log, before or after the event.
@@ -56,8 +67,9 @@ class ResultEvents {
   std::vector<int> event_values_;             // before and after, of each saved variable and discrete number
   std::unique_ptr<ColumnSpill> first_times_;  // of each event; where there are rows, they have them
   std::size_t events_ = 0;                    // entries written
-  std::vector<std::int64_t> occurred_;        // [events of the model][times]: instances in which it has occurred
-  std::vector<std::int64_t> known_;           // instances that say whether it has
+  KeptNumbers kept_;                          // the same where it stayed on devices,
+  std::vector<ColumnMoments> moments_;        // and what is known of it
+  std::vector<EventCount> counts_;            // [events of the model][times]
 };
 
 }  // namespace manyfold

@@ -55,6 +55,8 @@ class ResultFile::Writer {
     if (events_) events_->prepare(chunk, digest);
   }
 
+  void prepare(const GroupSums& sums) const { statistics_->prepare(sums); }
+
   void write(const Chunk& chunk) {
     if (const GroupSums* sums = GroupSums::of(chunk)) return write(chunk, *sums);
     check_chunk(chunk);
@@ -83,6 +85,7 @@ class ResultFile::Writer {
   void write(const Chunk& chunk, const GroupSums& sums) {
     statistics_->write(chunk, sums);
     reductions_->write(chunk, sums);
+    if (events_) events_->write(sums);
     for (const OutcomeSums& group : sums.outcomes) {
       for (std::size_t k = 0; k < by_status_.size(); ++k) by_status_[k] += group.by_status[k];
     }
@@ -149,18 +152,12 @@ class ResultFile::Writer {
     const std::vector<int>& saved = target_.settings().saved;
     const std::size_t variables = target_.settings().model.variables.size();
     const std::size_t end_states = chunk.end_states.size() / chunk.outcomes.size();
+    const std::vector<int> places = places_at_end(saved, variables);
+    const std::size_t times = target_.times();
     for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
-      if (chunk.outcomes[i].status != Status::terminated_by_event) continue;
-      const double direction = chunk.t_span[2 * i + 1] < chunk.t_span[2 * i] ? -1.0 : 1.0;
-      for (std::size_t t = i * target_.times(); t < (i + 1) * target_.times(); ++t) {
-        if (direction * chunk.times[t] <= direction * chunk.outcomes[i].t_reached) continue;
-        for (std::size_t v = 0; v < saved.size(); ++v) {
-          // In end states, derivatives come after the variables.
-          const auto quantity = static_cast<std::size_t>(saved[v]);
-          const std::size_t place = quantity < variables ? quantity : quantity + variables;
-          digest.held[t * saved.size() + v] = chunk.end_states[i * end_states + place];
-        }
-      }
+      hold_end(chunk.outcomes[i], chunk.t_span.data() + 2 * i, chunk.times.data() + i * times,
+               static_cast<std::int64_t>(times), chunk.end_states.data() + i * end_states, places.data(),
+               std::ssize(saved), digest.held.data() + i * times * saved.size());
     }
   }
 
@@ -273,15 +270,26 @@ class ResultFile::Writer {
   int time_ = -1;
 };
 
+std::vector<int> places_at_end(const std::vector<int>& saved, std::size_t variables) {
+  std::vector<int> places;
+  // Derivatives come after the variables.
+  for (const int index : saved) {
+    const auto quantity = static_cast<std::size_t>(index);
+    places.push_back(static_cast<int>(quantity < variables ? quantity : quantity + variables));
+  }
+  return places;
+}
+
 std::uintmax_t largest_size(const ResultFileSettings& settings) {
   const double solution = 8.0 * settings.times.count() * static_cast<double>(settings.saved.size());
   const bool scratch =
       std::any_of(settings.statistics.begin(), settings.statistics.end(),
                   [](const StatisticRequest& request) { return request.kind == StatisticRequest::Kind::quantile; }) &&
-      !sketches_quantiles(settings);
+      !sketches_quantiles(settings) && !settings.sums_only;
   const bool own_times = !settings.times.absolute() && (settings.sampled_times[0] || settings.sampled_times[1]);
-  double per_instance =
-      settings.instance_rows ? bytes_of_row(settings) : 8.0 * static_cast<double>(settings.model.events.size());
+  double per_instance = settings.instance_rows ? bytes_of_row(settings)
+                        : settings.sums_only   ? 0.0
+                                               : 8.0 * static_cast<double>(settings.model.events.size());
   if (settings.trajectories) per_instance += solution;
   if (scratch) per_instance += solution;
   if (settings.instance_rows && own_times) per_instance += 8.0 * settings.times.count();
@@ -294,7 +302,7 @@ ResultFile::ResultFile(ResultFileSettings settings, OutputFile output)
 ResultFile::~ResultFile() = default;
 
 void ResultFile::prepare(Chunk& chunk) const {
-  if (GroupSums::of(chunk) != nullptr) return;
+  if (const GroupSums* sums = GroupSums::of(chunk)) return writer_->prepare(*sums);
   // Copies of a chunk have their digest in common.
   if (chunk.digest.use_count() != 1) chunk.digest = std::make_shared<ResultDigest>();
   writer_->prepare(chunk, dynamic_cast<ResultDigest&>(*chunk.digest));

@@ -51,6 +51,7 @@ struct ResultFileSettings {
   std::array<bool, 2> sampled_times = {false, false};
   bool instance_rows = true;  ///< false: what is known of all instances together, and no trajectories
   bool trajectories = true;   ///< false: statistics only
+  bool sums_only = false;     ///< chunks have no rows either, but `GroupSums`
   int compression = 0;        ///< level of deflate, 1 to 9; 0: none
   bool hold = false;          ///< after a terminal event values stay as they are; needs `Chunk::end_states`
   std::vector<StatisticRequest> statistics;
@@ -67,6 +68,9 @@ struct ResultFileSettings {
   std::string history;  ///< for instance the command line
   std::optional<VerificationPlan> verification;
 };
+
+/// Where the saved quantities of a model with `variables` variables are among `Chunk::end_states`.
+std::vector<int> places_at_end(const std::vector<int>& saved, std::size_t variables);
 
 /// Bytes on disk that grow with the instances, without the log of events: what they would be if nothing could be
 /// compressed.

@@ -19,19 +19,22 @@ std::size_t columns_of(const ResultFileSettings& settings) {
   return static_cast<std::size_t>(settings.times.count()) * settings.saved.size();
 }
 
-std::size_t sketched_values(const ResultFileSettings& settings) {
-  return QuantileSketch::most_values_within(memory_for_quantiles, columns_of(settings), settings.instances);
-}
-
 }  // namespace
 
-bool sketches_quantiles(const ResultFileSettings& settings) {
-  if (settings.quantiles != QuantileAccuracy::automatic) return settings.quantiles == QuantileAccuracy::approximate;
-  const std::size_t columns = columns_of(settings);
-  const double all = 8.0 * static_cast<double>(columns) * static_cast<double>(settings.instances);
+bool sketches_quantiles(QuantileAccuracy wish, std::size_t columns, std::int64_t instances) {
+  if (wish != QuantileAccuracy::automatic) return wish == QuantileAccuracy::approximate;
+  const double all = 8.0 * static_cast<double>(columns) * static_cast<double>(instances);
   // With few instances and very many output times a sketch takes as much.
-  return all > memory_for_quantiles &&
-         QuantileSketch::bytes_of(columns, settings.instances, sketched_values(settings)) < 0.5 * all;
+  const std::size_t most_values = summary_values(columns, instances);
+  return all > memory_for_quantiles && QuantileSketch::bytes_of(columns, instances, most_values) < 0.5 * all;
+}
+
+std::size_t summary_values(std::size_t columns, std::int64_t instances) {
+  return QuantileSketch::most_values_within(memory_for_quantiles, columns, instances);
+}
+
+bool sketches_quantiles(const ResultFileSettings& settings) {
+  return sketches_quantiles(settings.quantiles, columns_of(settings), settings.instances);
 }
 
 ResultStatistics::ResultStatistics(const ResultTarget& target) : target_(target) {
@@ -95,10 +98,12 @@ void ResultStatistics::prepare() {
   statistics_.emplace(target_.times() * target_.saved());
   if (target_.probabilities().empty()) return;
   const ResultFileSettings& settings = target_.settings();
+  const std::size_t columns = columns_of(settings);
   if (sketches_quantiles(settings)) {
-    sketch_ = std::make_unique<QuantileSketch>(columns_of(settings), settings.instances, sketched_values(settings));
-  } else {
-    spill_ = std::make_unique<ColumnSpill>(target_.path(), columns_of(settings), settings.instances);
+    sketch_ =
+        std::make_unique<QuantileSketch>(columns, settings.instances, summary_values(columns, settings.instances));
+  } else if (!settings.sums_only) {
+    spill_ = std::make_unique<ColumnSpill>(target_.path(), columns, settings.instances);
   }
 }
 
@@ -122,6 +127,11 @@ void ResultStatistics::prepare(const Chunk& chunk, const std::vector<double>& va
   if (sketch_) sketch_->put(chunk.first, values);
 }
 
+void ResultStatistics::prepare(const GroupSums& sums) const {
+  if (!sketch_) return;
+  for (const BatchSummary& summary : sums.summaries) sketch_->put(summary);
+}
+
 void ResultStatistics::write(const Chunk& chunk, const ResultDigest& digest) {
   for (std::size_t v = 0; v < digest.trajectories.size(); ++v) {
     target_.write_rows(chunk, variables_[v].trajectory, digest.trajectories[v]);
@@ -131,6 +141,7 @@ void ResultStatistics::write(const Chunk& chunk, const ResultDigest& digest) {
 
 void ResultStatistics::write(const Chunk& chunk, const GroupSums& sums) {
   if (statistics_) statistics_->add_groups(chunk.first, chunk.count, sums.values);
+  kept_.add(sums.kept_values);
 }
 
 namespace {
@@ -173,25 +184,37 @@ void ResultStatistics::write_moments(const SavedVariable& variable, std::size_t 
   target_.check(nc_put_var_longlong(target_.file(), variable.count, counts.data()), "written");
 }
 
-ApproximateQuantiles ResultStatistics::quantiles_of_column(std::size_t column, const Moments& moments) const {
-  const std::vector<double>& levels = target_.probabilities();
-  if (sketch_) return sketch_->quantiles(column, levels, moments.min(column), moments.max(column));
-  std::vector<double> values = spill_->finite_values(column);
-  return {quantiles_of(values, levels), 0.0};
+std::vector<std::vector<double>> ResultStatistics::numbers_for_quantiles(const Moments& moments) const {
+  std::vector<KeptNumbers::Ranks> columns;
+  for (std::size_t column = 0; column < moments.columns(); ++column) {
+    const auto count = static_cast<std::size_t>(moments.count(column));
+    columns.push_back({moments.min(column), moments.max(column), ranks_of(count, target_.probabilities())});
+  }
+  return kept_.of_ranks(columns);
 }
 
 void ResultStatistics::write_quantiles(const Moments& moments) {
-  const std::size_t levels = target_.probabilities().size();
   const std::size_t times = target_.times();
   const std::size_t columns = times * target_.saved();
   if (sketch_) sketch_->end();
-  std::vector<double> quantiles(target_.saved() * levels * times);
+  const std::vector<double>& levels = target_.probabilities();
+  std::vector<std::vector<double>> kept;
+  if (!sketch_ && !spill_) kept = numbers_for_quantiles(moments);
+  const auto quantiles_of_column = [&](std::size_t column) -> ApproximateQuantiles {
+    if (sketch_) return sketch_->quantiles(column, levels, moments.min(column), moments.max(column));
+    if (!spill_) {
+      return {quantiles_between(static_cast<std::size_t>(moments.count(column)), levels, kept[column]), 0.0};
+    }
+    std::vector<double> values = spill_->finite_values(column);
+    return {quantiles_of(values, levels), 0.0};
+  };
+  std::vector<double> quantiles(target_.saved() * levels.size() * times);
   std::vector<double> errors(columns);
   in_threads(target_.settings().options.threads, columns, [&](std::size_t column) {
-    const ApproximateQuantiles found = quantiles_of_column(column, moments);
+    const ApproximateQuantiles found = quantiles_of_column(column);
     const std::size_t variable = column % target_.saved();
-    for (std::size_t q = 0; q < levels; ++q) {
-      quantiles[(variable * levels + q) * times + column / target_.saved()] = found.values[q];
+    for (std::size_t q = 0; q < levels.size(); ++q) {
+      quantiles[(variable * levels.size() + q) * times + column / target_.saved()] = found.values[q];
     }
     errors[column] = found.rank_error;
   });
@@ -199,7 +222,7 @@ void ResultStatistics::write_quantiles(const Moments& moments) {
   for (const double one : errors) error = std::max(error, one);
   for (std::size_t v = 0; v < target_.saved(); ++v) {
     const int id = variables_[v].quantiles;
-    target_.check(nc_put_var_double(target_.file(), id, quantiles.data() + v * levels * times), "written");
+    target_.check(nc_put_var_double(target_.file(), id, quantiles.data() + v * levels.size() * times), "written");
     target_.put_text(id, "accuracy", error > 0.0 ? "approximate" : "exact");
     target_.check(nc_put_att_double(target_.file(), id, "rank_error", NC_DOUBLE, 1, &error), "written");
   }
@@ -209,6 +232,7 @@ void ResultStatistics::write_quantiles(const Moments& moments) {
 void ResultStatistics::forget() {
   spill_.reset();
   sketch_.reset();
+  kept_.forget();
 }
 
 }  // namespace manyfold

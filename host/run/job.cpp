@@ -34,10 +34,10 @@ Placement placement_of(const Job& job) {
   return choose_backend(options, job.instances);
 }
 
-/// Whether a device may send sums in place of rows: that is asked for, the rows' inputs are not wanted from the host,
-/// and chunks are for it to cut. It does so if whole groups fit its memory.
+/// Whether a device may send sums in place of rows: that is asked for, and chunks are for it to cut. It does so if
+/// whole groups fit its memory.
 bool sums_on_device(const Job& job) {
-  return job.sums && job.plan && job.chunk_size == 0;
+  return job.sums && job.chunk_size == 0;
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ class PreparedJob {
   const ModelDescription& model() const { return model_; }
   const std::string& method() const { return method_; }  ///< what "auto" stands for
   const Placement& placement() const { return placement_; }
+  /// A device adds up: the sink gets `GroupSums` in place of rows.
+  bool adds_up() const { return program_ != nullptr && program_->adds_up(); }
   /// What the user should know of the model, and of the method for it; empty: nothing.
   std::string warning() const;
   /// As it will run. What a kernel is compiled for is fixed: model, method, precision, Jacobian, error test.

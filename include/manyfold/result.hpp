@@ -48,6 +48,17 @@ struct Chunk : Columns<ColumnVector> {
         *this);
   }
 
+  /// Makes room for the inputs of `instances` instances alone: their results have no rows.
+  void resize_inputs(std::int64_t instances) {
+    count = instances;
+    for_each_column(
+        shape,
+        [&](const Column& column, auto& array) {
+          if (column.role == ColumnRole::input) array.resize(static_cast<std::size_t>(count * column.width));
+        },
+        *this);
+  }
+
   /// Makes what instance `first + i` has missing: its results and, if so, its inputs. Its log ends where its counters
   /// say.
   void clear(std::int64_t i, bool with_inputs) {

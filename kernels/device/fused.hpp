@@ -44,14 +44,18 @@ class BatchSupply {
     return assignment_of(shape(batch), batch, batch.first, i);
   }
 
-  MANYFOLD_INLINE ReadyInstance<Method> next(bool /*wait*/) {
+  /// The place of an instance in the batch. What follows from it would take registers as long as the instance lasts.
+  using Held = int;
+  MANYFOLD_INLINE Assignment assignment(int i) const { return assignment(*batch_, i); }
+
+  MANYFOLD_INLINE ReadyInstance<Method, Held> next(bool /*wait*/) {
     const int i = team_.broadcast(leads(team_) ? AtomicQueue::take(batch_->next) : 0);
     if (i >= batch_->count) return {};
-    return {static_cast<const Initial*>(batch_->ready) + i, 0, assignment(*batch_, i)};
+    return {static_cast<const Initial*>(batch_->ready) + i, 0, i};
   }
 
-  MANYFOLD_INLINE void store(const Assignment& assignment, const InstanceOutcome& outcome) {
-    if (leads(team_)) batch_->outcomes[assignment.instance - batch_->first] = outcome;
+  MANYFOLD_INLINE void store(int i, const InstanceOutcome& outcome) {
+    if (leads(team_)) batch_->outcomes[i] = outcome;
   }
 
   /// What the host may write at any time is read slowly.
@@ -99,9 +103,9 @@ MANYFOLD_INLINE void initialize_instance(const DeviceBatch& batch, int i,
 
 /// Integrates instances, one after another, until the queue is empty; a team's threads call this together.
 template <class Method>
-MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, typename Method::Workspace& workspace,
+MANYFOLD_INLINE void integrate_instances(const DeviceBatch& batch, const IntegratorOptions<Method::n>& options,
+                                         typename Method::Workspace& workspace,
                                          const TeamOf<typename Method::System>& team, Utilisation& utilisation) {
-  const auto& options = *static_cast<const IntegratorOptions<Method::n>*>(batch.options);
   BatchSupply<Method> supply(batch, team);
   LaneDriver<Method, BatchSupply<Method>> driver(options, batch.saved, supply, workspace);
   driver.run(utilisation);

@@ -74,16 +74,16 @@ using DeviceReal = typename Either<spec.precision == Precision::float32, Single,
 
 /// Integrates what the threads of this block can take.
 template <class Method>
-inline __device__ void integrate_in_block(const DeviceBatch& batch) {
+inline __device__ void integrate_in_block(const DeviceBatch& batch, const IntegratorOptions<Method::n>& options) {
   using Team = TeamOf<typename Method::System>;
   Utilisation mine;
   if constexpr (Team::size == 1) {
     typename Method::Workspace in_thread;
-    integrate_instances<Method>(batch, in_thread, Team(), mine);
+    integrate_instances<Method>(batch, options, in_thread, Team(), mine);
   } else {
     extern __shared__ double shared_memory[];
     auto* in_shared = reinterpret_cast<typename Method::Workspace*>(shared_memory) + threadIdx.x / Team::size;
-    integrate_instances<Method>(batch, *in_shared, Team(), mine);
+    integrate_instances<Method>(batch, options, *in_shared, Team(), mine);
     if (!leads(Team())) mine = {};
   }
   add_utilisation(batch.utilisation, mine, Team::size);
@@ -106,8 +106,10 @@ inline __device__ void integrate_in_block(const DeviceBatch& batch) {
     manyfold::Integrator<manyfold::DeviceMethod>::Conditions conditions;                                            \
     if (i < batch.count) manyfold::initialize_instance<manyfold::DeviceMethod>(batch, i, conditions);               \
   }                                                                                                                 \
-  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE) manyfold_integrate(const manyfold::DeviceBatch batch) {  \
-    manyfold::integrate_in_block<manyfold::DeviceMethod>(batch);                                                    \
+  extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)                                                          \
+      manyfold_integrate(const __grid_constant__ manyfold::DeviceBatch batch,                                       \
+                         const __grid_constant__ manyfold::IntegratorOptions<manyfold::DeviceMethod::n> options) {  \
+    manyfold::integrate_in_block<manyfold::DeviceMethod>(batch, options);                                           \
   }
 
 // What the tiers have in common.

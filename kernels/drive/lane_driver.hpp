@@ -26,12 +26,12 @@ MANYFOLD_INLINE IntegratorOptions<Method::n> integrator_options(const KernelOpti
   return result;
 }
 
-/// An instance that is ready for a lane: element `from` of `lanes`.
-template <class Method>
+/// An instance that is ready for a lane: element `from` of `lanes`. `Held`: by what the supply knows its assignment.
+template <class Method, class Held>
 struct ReadyInstance {
   const typename Integrator<Method>::Initial* lanes = nullptr;  ///< null: there is none
   int from = 0;
-  Assignment assignment;
+  Held held{};
 };
 
 /// Who sees accepted steps; nothing where nobody does.
@@ -44,8 +44,10 @@ template <>
 struct ObserverLink<NoObserver> {};
 
 /// A `Supply` is where instances come from and outcomes go:
-///   ReadyInstance<Method> next(bool wait)   the next instance; none: there are no more or, without `wait`, none yet
-///   void store(assignment, outcome)
+///   ReadyInstance<Method, Held> next(bool wait)   the next instance; none: there are no more or, without `wait`, none
+///                                                 yet
+///   assignment(held)                        its assignment, or a reference to it
+///   void store(held, outcome)
 ///   bool cancelled()                        asked once in `ticks_between_polls`
 ///   Team team()                             the threads that integrate an instance together
 ///   void cancel_ready()                     stores what waits and will not be integrated
@@ -58,6 +60,7 @@ class LaneDriver : ObserverLink<Observer> {
   using Lanes = LaneTraits<Real>;
   static constexpr int n = System::n;
   static constexpr int width = lane_width<Real>;
+  using Held = typename Supply::Held;
 
   MANYFOLD_INLINE LaneDriver(const IntegratorOptions<n>& options, const SavedVariables& saved, Supply& supply,
                              typename Method::Workspace& workspace, const ObserverLink<Observer>& link = {})
@@ -89,9 +92,9 @@ class LaneDriver : ObserverLink<Observer> {
     for (int lane = 0; lane < width; ++lane) {
       if (Lanes::test(live, lane)) continue;
       while (true) {
-        const ReadyInstance<Method> ready = supply_.next(!busy);
+        const ReadyInstance<Method, Held> ready = supply_.next(!busy);
         if (ready.lanes == nullptr) return;
-        assignment_[lane] = ready.assignment;
+        held_[lane] = ready.held;
         integrator_.load(lane, *ready.lanes, ready.from);
         start_output(lane);
         if (Lanes::test(integrator_.live(), lane)) break;
@@ -136,7 +139,7 @@ class LaneDriver : ObserverLink<Observer> {
  private:
   /// Saves what falls on the initial point, and finds the first output time after it.
   MANYFOLD_INLINE void start_output(int lane) {
-    const Assignment& assignment = assignment_[lane];
+    const auto& assignment = assignment_of_lane(lane);
     const bool forward = assignment.t_end >= assignment.t_begin;
     int& next = next_time_[lane];
     next = 0;
@@ -153,11 +156,10 @@ class LaneDriver : ObserverLink<Observer> {
   }
 
   MANYFOLD_INLINE void set_output_time(int lane) {
-    const Assignment& assignment = assignment_[lane];
+    const auto& assignment = assignment_of_lane(lane);
     const int next = next_time_[lane];
-    const bool forward = assignment.t_end >= assignment.t_begin;
-    const double never = forward ? largest_number : -largest_number;
-    Lanes::set(output_time_, lane, next < assignment.time_count ? assignment.times[next] : never);
+    const auto never = [&] { return assignment.t_end >= assignment.t_begin ? largest_number : -largest_number; };
+    Lanes::set(output_time_, lane, next < assignment.time_count ? assignment.times[next] : never());
   }
 
   /// Output times passed by the accepted steps.
@@ -262,7 +264,7 @@ class LaneDriver : ObserverLink<Observer> {
           dy[i] = Lanes::get(integrator_.dy(i), lane);
         }
         const double t = Lanes::get(integrator_.t(), lane);
-        (*this->observer)(AcceptedStep{assignment_[lane].instance, t, y, dy});
+        (*this->observer)(AcceptedStep{assignment_of_lane(lane).instance, t, y, dy});
       });
     }
   }
@@ -281,7 +283,7 @@ class LaneDriver : ObserverLink<Observer> {
     const bool writes = leads(supply_.team());
     for (int lane = 0; lane < width; ++lane) {
       if (!Lanes::test(struck, lane)) continue;
-      const Assignment& assignment = assignment_[lane];
+      const auto& assignment = assignment_of_lane(lane);
       logged_before_[lane] = logged_[lane];
       const double time = Lanes::get(integrator_.reached(), lane);
       for (int event = 0; event < System::events; ++event) {
@@ -309,7 +311,7 @@ class LaneDriver : ObserverLink<Observer> {
 
   /// What is saved and the discrete state into entry `k` of the log, before or after the actions.
   MANYFOLD_INLINE void write_values(int lane, int k, int after) {
-    double* out = assignment_[lane].event_values + (2 * k + after) * (saved_.count + System::discrete);
+    double* out = assignment_of_lane(lane).event_values + (2 * k + after) * (saved_.count + System::discrete);
     write_state(lane, out);
     for_each_index<System::discrete>([&](auto i) {
       out[saved_.count + i] = Lanes::get(Integrator<Method>::discrete(integrator_.state(), i), lane);
@@ -317,7 +319,7 @@ class LaneDriver : ObserverLink<Observer> {
   }
 
   MANYFOLD_INLINE void store(int lane, const Inconsistency& inconsistency = {}) {
-    const Assignment& assignment = assignment_[lane];
+    const auto& assignment = assignment_of_lane(lane);
     InstanceOutcome outcome;
     outcome.status = integrator_.status(lane);
     outcome.t_reached = Lanes::get(integrator_.t(), lane);
@@ -346,13 +348,15 @@ class LaneDriver : ObserverLink<Observer> {
             Lanes::get(Integrator<Method>::discrete(integrator_.state(), i), lane);
       });
     }
-    supply_.store(assignment, outcome);
+    supply_.store(held_[lane], outcome);
   }
+
+  MANYFOLD_INLINE decltype(auto) assignment_of_lane(int lane) const { return supply_.assignment(held_[lane]); }
 
   SavedVariables saved_;
   Supply& supply_;
   Integrator<Method> integrator_;
-  Assignment assignment_[width];
+  Held held_[width];
   int next_time_[width] = {};
   double* output_[width] = {};     ///< what is saved at the next time
   int logged_[width] = {};         ///< events in the log

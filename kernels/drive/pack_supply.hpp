@@ -12,14 +12,17 @@ class PackSupply {
   using Real = typename Integrator<Method>::InitialReal;
   using Lanes = LaneTraits<Real>;
   static constexpr int width = lane_width<Real>;
+  using Held = Assignment;
 
   PackSupply(const IntegratorOptions<System::n>& options, KernelFeed& feed) : options_(options), feed_(feed) {}
 
-  ReadyInstance<Method> next(bool wait) {
+  ReadyInstance<Method, Held> next(bool wait) {
     if (next_ == count_ && !make_ready(wait)) return {};
     const int from = next_++;
     return {&ready_, from, assignments_[from]};
   }
+
+  MANYFOLD_INLINE const Assignment& assignment(const Held& held) const { return held; }
 
   void store(const Assignment& assignment, const InstanceOutcome& outcome) {
     feed_.store(feed_.context, assignment, outcome);

@@ -350,6 +350,60 @@ TEST_P(CudaTier, AddsUpStatisticsWithTheBitsOfTheHost) {
   EXPECT_EQ(of_rows["bytes_copied_back"], of_host["bytes_copied_back"]);
 }
 
+// Four sizes from each power of two to the next serve all batches of a phase.
+TEST_F(CudaBackend, FillsUpBatchesByAQuarterAtMost) {
+  const Outcome outcome =
+      call(sweep(3000, "backend = \"cuda\"\ntier = \"phased\"\nmethod = \"radau5\"", "times = \"end\"\n"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GT(Json::parse(outcome.out)["newton_utilisation"], 0.8);
+  EXPECT_GT(Json::parse(outcome.out)["lane_utilisation"], 0.8);
+}
+
+// Only the host has the quantiles of gamma distributions.
+TEST_F(CudaBackend, AddsUpInstancesWhoseInputsComeFromTheHost) {
+  const auto run = [&](const std::string& rows) {
+    sweep(4200, "backend = \"cuda\"", "times = 9\nstatistics = [\"mean\", \"quantile(0.3)\"]\n" + rows);
+    std::ofstream(folder_ / "sweep.toml", std::ios::app)
+        << "[initial]\ny3 = { distribution = \"gamma\", shape = 2, scale = 0.01 }\n";
+    const Outcome outcome = call("run sweep.toml --force --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return Json::parse(outcome.out)["bytes_copied_back"].get<int>();
+  };
+  const int of_rows = run("trajectories = false\n");
+  const std::vector<double> mean = values("out.nc", "y3_mean");
+  const std::vector<double> quantile = values("out.nc", "y3_quantile");
+  EXPECT_LT(run("instances = false\n"), of_rows / 4);
+  EXPECT_EQ(values("out.nc", "y3_mean"), mean);
+  EXPECT_EQ(values("out.nc", "y3_quantile"), quantile);
+}
+
+// All values stay on the two devices, and only counts come back: of five ranks of 24 columns, 1 KiB each at most.
+TEST_P(CudaTier, FindsQuantilesWithTheBitsOfTheHost) {
+  const std::string output = "times = 8\nstatistics = [\"quantile(0)\", \"quantile(0.3)\", \"quantile(1)\"]\n";
+  const std::string solver = fmt::format("backend = \"cuda\"\nmax_steps = 66\ntier = \"{}\"\n", GetParam());
+  const auto run = [&](const std::string& rows, const std::string& memory) {
+    const Outcome outcome = call(sweep(9000, solver + memory, output + rows));
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    return Json::parse(outcome.out)["bytes_copied_back"].get<int>();
+  };
+  const auto quantiles = [&] {
+    std::vector<double> all;
+    for (const char* variable : {"y1_quantile", "y2_quantile", "y3_quantile"}) {
+      const std::vector<double> some = values("out.nc", variable);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return all;
+  };
+  const int of_host = run("trajectories = false\n", "");
+  const std::vector<double> expected = quantiles();
+  EXPECT_LT(run("instances = false\n", ""), 2 * 24 * 5 * 1024);
+  EXPECT_EQ(quantiles(), expected);
+  // The values of all instances take 1.6 MiB, of which batches need as much.
+  if (GetParam() != std::string("fused")) return;
+  EXPECT_EQ(run("instances = false\n", "device_memory = 3\n"), of_host);
+  EXPECT_EQ(quantiles(), expected);
+}
+
 TEST_F(CudaBackend, AutoTakesTheDeviceForManyInstancesOnly) {
   const Outcome few = call(sweep(100, "", "times = \"end\"\n"));
   ASSERT_EQ(few.code, 0) << few.err;

@@ -29,11 +29,14 @@
 #include <vector>
 
 #include "kernels/device/phased.hpp"
+#include "kernels/device/ranks.hpp"
 #include "kernels/device/sampling.hpp"
+#include "kernels/device/sketch.hpp"
 #include "kernels/device/sums.hpp"
 #include "kernels/methods/all.hpp"
 #include "problems/das2/das2.hpp"
 #include "problems/diffusion/diffusion.hpp"
+#include "problems/overflow_tank/overflow_tank.hpp"
 #include "problems/pendulum_index2/pendulum_index2.hpp"
 #include "problems/rectifier/rectifier.hpp"
 #include "problems/robertson/robertson.hpp"
@@ -268,16 +271,25 @@ std::function<void()> common_task(std::string_view name, int, void** arguments) 
     auto* settings = *static_cast<manyfold::IntegratorOptions<Method::n>**>(arguments[1]);
     return [=] { *settings = manyfold::integrator_options<Method>(options); };
   }
-  if (name == "manyfold_reduce" || name == "manyfold_add_up") {
-    const auto sums = *static_cast<manyfold::DeviceSums*>(arguments[0]);
-    if (name == "manyfold_reduce") {
-      return [=] {
-        for (int i = 0; i < sums.count; ++i) manyfold::reduce_instance(sums, i);
-      };
-    }
+  // From the last to the first, for the order of threads must not matter.
+  const auto each_thread = [arguments](auto request, const auto& threads_of, const auto& work) {
+    request = *static_cast<decltype(request)*>(arguments[0]);
     return [=] {
-      for (int thread = manyfold::threads_of_sums(sums) - 1; thread >= 0; --thread) manyfold::add_up(sums, thread);
+      for (int thread = threads_of(request) - 1; thread >= 0; --thread) work(request, thread);
     };
+  };
+  const auto of_columns = [](const auto& request) { return request.of.columns * request.of.slices; };
+  using namespace manyfold;
+  if (name == "manyfold_count_digits") return each_thread(DeviceDigits(), of_columns, count_digits);
+  if (name == "manyfold_count_bins") return each_thread(DeviceBins(), of_columns, count_bins);
+  if (name == "manyfold_sort_runs") return each_thread(DeviceRuns(), threads_that_sort, sort_run);
+  if (name == "manyfold_merge_runs") return each_thread(DeviceRuns(), threads_that_merge_runs, merge_runs);
+  if (name == "manyfold_count_summaries") return each_thread(DeviceRuns(), threads_that_count, count_summary);
+  if (name == "manyfold_merge_summaries") return each_thread(DeviceMerge(), threads_that_merge, merge_summaries);
+  if (name == "manyfold_add_up") return each_thread(DeviceSums(), threads_of_sums, add_up);
+  if (name == "manyfold_reduce") {
+    return each_thread(
+        DeviceSums(), [](const DeviceSums& sums) { return sums.count; }, reduce_instance);
   }
   const auto plan = *static_cast<manyfold::InputPlan*>(arguments[0]);
   const auto inputs = *static_cast<manyfold::DeviceInputs*>(arguments[1]);
@@ -307,13 +319,14 @@ std::function<void()> fused_task(std::string_view name, int threads, void** argu
       for (int i = 0; i < batch.count; ++i) manyfold::initialize_instance<Method>(batch, i, conditions);
     };
   }
+  const auto options = *static_cast<manyfold::IntegratorOptions<Method::n>*>(arguments[1]);
   if (teams()) {
     return [=] {
       const int count = std::min(threads, concurrent) / Team::size;
       std::vector<typename TeamMethod::Workspace> shared(static_cast<std::size_t>(count));
       manyfold::test::run_teams<Team::size>(count, [&](int k, const Team& team) {
         manyfold::Utilisation mine;
-        manyfold::integrate_instances<TeamMethod>(batch, shared[static_cast<std::size_t>(k)], team, mine);
+        manyfold::integrate_instances<TeamMethod>(batch, options, shared[static_cast<std::size_t>(k)], team, mine);
         if (manyfold::leads(team)) add_utilisation(*batch.utilisation, mine);
       });
     };
@@ -321,10 +334,10 @@ std::function<void()> fused_task(std::string_view name, int threads, void** argu
   return [=] {
     std::vector<std::jthread> workers;
     for (int k = 0; k < std::min(threads, concurrent); ++k) {
-      workers.emplace_back([&batch] {
+      workers.emplace_back([&batch, &options] {
         manyfold::Utilisation mine;
         typename Method::Workspace workspace;
-        manyfold::integrate_instances<Method>(batch, workspace, {}, mine);
+        manyfold::integrate_instances<Method>(batch, options, workspace, {}, mine);
         add_utilisation(*batch.utilisation, mine);
       });
     }
@@ -336,7 +349,9 @@ template <class Code, bool fused = true>
 CUmod_st* module_of(const char* problem) {
   static CUmod_st module = [problem] {
     CUmod_st result{problem, 0, {}, std::nullopt, {}};
-    for (const char* name : {"manyfold_prepare", "manyfold_sample", "manyfold_reduce", "manyfold_add_up"}) {
+    for (const char* name : {"manyfold_prepare", "manyfold_sample", "manyfold_reduce", "manyfold_add_up",
+                             "manyfold_count_digits", "manyfold_count_bins", "manyfold_sort_runs",
+                             "manyfold_merge_runs", "manyfold_count_summaries", "manyfold_merge_summaries"}) {
       result.functions.push_back({nullptr, name, &common_task<Code>});
     }
     if constexpr (fused) {
@@ -453,8 +468,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
        {module_of<Build<Robertson>>("robertson"), module_of<Build<Rectifier>>("rectifier"),
         module_of<Build<Das2>>("das2"), module_of<Build<TransistorAmplifier>>("transistor_amplifier"),
         module_of<Build<PendulumIndex2>>("pendulum_index2"), module_of<Build<Diffusion<40>>>("diffusion"),
-        module_of<Build<Exchange>>("exchange"), module_of<Build<Fragile>>("fragile"),
-        module_of<Build<Seesaw>>("seesaw"), module_of<Build<Seesaw, Radau5, MixedSystem>>("seesaw-mixed"),
+        module_of<Build<OverflowTank>>("overflow_tank"), module_of<Build<Exchange>>("exchange"),
+        module_of<Build<Fragile>>("fragile"), module_of<Build<Seesaw>>("seesaw"),
+        module_of<Build<Seesaw, Radau5, MixedSystem>>("seesaw-mixed"),
         module_of<Build<Diffusion<40>, Esdirk54>>("diffusion-esdirk54"),
         module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
         module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"), module_of<Build<Exchange48>, false>("exchange_48"),

@@ -14,11 +14,13 @@
 #include "host/compiler/catalog.hpp"
 #include "host/io/output_times.hpp"
 #include "host/io/reduction.hpp"
+#include "host/io/result_file.hpp"
 #include "host/io/statistics.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
 #include "kernels/algebra/sparsity.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/error_scales.hpp"
+#include "tests/support/netcdf_content.hpp"
 
 namespace manyfold {
 namespace {
@@ -457,7 +459,8 @@ TEST(DeviceSums, AreThoseOfTheHostToTheLastBit) {
   run.options.max_steps = 88;  // too few for half of them
 
   std::vector<Reduction> reductions;
-  SumRequest request{true, {}, {}};
+  SumRequest request;
+  request.values = true;
   for (const char* text : {"mean(y1)", "max(y2)", "time_of_max(y2)", "min(y1) < 0.03 and final(y2) > 1e-7"}) {
     reductions.push_back(Reduction::parse(text));
     for (Reduction::Term& term : reductions.back().terms()) {
@@ -497,6 +500,126 @@ TEST(DeviceSums, AreThoseOfTheHostToTheLastBit) {
       EXPECT_EQ(found.max(column), expected.max(column));
     }
   }
+}
+
+/// Tanks of which some overflow, some are full in the end, and some take too many steps.
+class DeviceStatistics : public testing::TestWithParam<QuantileAccuracy> {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    devices_ = devices_or_null(reason);
+    if (devices_ == nullptr) GTEST_SKIP() << reason;
+    if (emulated()) setenv("MANYFOLD_EMULATED_PROBLEM", "overflow_tank", 1);
+    std::filesystem::create_directory(folder_);
+    // Several batches, the last of which is no whole group.
+    instances_ = emulated() ? 4200 : 300'000;
+    inputs_.emplace(
+        EnsembleInputs::sampled(loaded_.model, {"monte_carlo", instances_, 7},
+                                {{SampledQuantity::Kind::parameter, "inflow", Distribution::uniform(0.02, 0.05), 0}}));
+    run_.kernel = loaded_.kernel;
+    run_.shape = shape_of(loaded_.model);
+    run_.shape.has_end_states = true;
+    run_.instances = instances_;
+    run_.fill_times = [&](double from, double to, double* out) { times_.fill(from, to, out); };
+    run_.plan = inputs_->plan();
+    run_.plan->time_count = run_.shape.times = times_.count();
+    run_.saved = {0};
+    run_.options.rtol = 1e-6;
+    run_.options.atol = {1e-6};
+    run_.options.max_steps = 18;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<DeviceProgram> load(bool sums) const {
+    DeviceDemand demand{run_.instances, run_.instance_shape()};
+    demand.sampling = DeviceSampling{sampling_source(), *run_.plan};
+    SumRequest request;
+    request.values = true;
+    request.keeps_values = GetParam() == QuantileAccuracy::exact;
+    request.summary_values = request.keeps_values ? 0 : 4096;
+    request.end_places = places_at_end(run_.saved, loaded_.model.variables.size());
+    if (sums) demand.sums = DeviceSumming{sums_source(), request};
+    return devices_->load(device_source({"overflow_tank", {.method = "radau5"}}), demand);
+  }
+
+  ResultFile file(const std::string& name, bool sums) const {
+    ResultFileSettings settings;
+    settings.model = loaded_.model;
+    settings.instances = instances_;
+    settings.saved = run_.saved;
+    settings.times = times_;
+    settings.t_span = {0.0, 200.0};
+    settings.instance_rows = settings.trajectories = false;
+    settings.sums_only = sums;
+    settings.hold = true;
+    settings.quantiles = GetParam();
+    for (const char* statistic : {"mean", "std", "min", "max", "quantile(0)", "quantile(0.1)", "quantile(0.5)",
+                                  "quantile(0.999)", "quantile(1)"}) {
+      settings.statistics.push_back(StatisticRequest::parse(statistic).value());
+    }
+    return {settings, OutputFile(folder_ / name, true)};
+  }
+
+  const DeviceBackend* devices_ = nullptr;
+  const LoadedKernel& loaded_ = test::kernel_of("overflow_tank", "radau5");
+  const OutputTimes times_ = OutputTimes::equal_steps(9);
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("manyfold-device-statistics-" + std::to_string(getpid()));
+  std::int64_t instances_ = 0;
+  std::optional<EnsembleInputs> inputs_;
+  EnsembleRun run_;
+};
+INSTANTIATE_TEST_SUITE_P(Quantiles, DeviceStatistics,
+                         testing::Values(QuantileAccuracy::exact, QuantileAccuracy::approximate), [](const auto& test) {
+                           return test.param == QuantileAccuracy::exact ? "exact" : "approximate";
+                         });
+
+TEST_P(DeviceStatistics, AreThoseOfTheHostToTheLastBit) {
+  std::array<RunSummary, 2> summaries;
+  for (const bool sums : {false, true}) {
+    const auto program = load(sums);
+    EXPECT_EQ(program->adds_up(), sums);
+    run_.device = program.get();
+    ResultFile result = file(sums ? "sums.nc" : "rows.nc", sums);
+    summaries[sums] = run_ensemble(run_, result);
+    result.finish();
+    // Of each device 1 KiB for each rank of a column; or a summary of it, of as many values as a group has instances.
+    const std::int64_t most = GetParam() == QuantileAccuracy::exact ? 400'000 : 100 * instances_;
+    if (sums) {
+      EXPECT_LT(program->bytes_copied_back(), most);
+    }
+  }
+  const test::Content of_device = test::content_of(folder_ / "sums.nc");
+  for (const auto& [name, bytes] : test::content_of(folder_ / "rows.nc")) {
+    EXPECT_TRUE(of_device.at(name) == bytes) << name;
+  }
+  for (const Status status : {Status::success, Status::terminated_by_event, Status::max_steps}) {
+    EXPECT_GT(summaries[0].by_status[static_cast<std::size_t>(status)], 100);
+  }
+  EXPECT_EQ(summaries[1].by_status, summaries[0].by_status);
+  EXPECT_EQ(summaries[1].events[0].instances, summaries[0].events[0].instances);
+  EXPECT_EQ(summaries[1].events[0].earliest, summaries[0].events[0].earliest);
+  EXPECT_EQ(summaries[1].events[0].latest, summaries[0].events[0].latest);
+}
+
+// What the devices have by then counts, and nothing else.
+TEST_P(DeviceStatistics, OfAStoppedRunAreOverWhatIsThere) {
+  std::atomic<bool> stop = false;
+  run_.stop = &stop;
+  run_.instances = instances_ = 10 * instances_;
+  run_.progress = [&](const Progress& progress) { stop = stop || progress.finished > 0; };
+  const auto program = load(true);
+  run_.device = program.get();
+  ResultFile result = file("sums.nc", true);
+  const RunSummary summary = run_ensemble(run_, result);
+  result.finish(summary.interrupted);
+  const test::Content content = test::content_of(folder_ / "sums.nc");
+  const auto count = reinterpret_cast<const long long*>(content.at("level_count").data())[8];
+  EXPECT_EQ(count, summary.by_status[0] + summary.by_status[1]);
+  const std::vector<double> quantiles = test::doubles_of(content, "level_quantile");
+  EXPECT_EQ(quantiles[8], test::doubles_of(content, "level_min")[8]);
+  EXPECT_EQ(quantiles[4 * 9 + 8], test::doubles_of(content, "level_max")[8]);
+  EXPECT_LT(quantiles[8], quantiles[2 * 9 + 8]);
 }
 
 TEST(DeviceScale, TenMillionInstancesOfRobertsonInOneRun) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -14,6 +15,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/io/quantiles.hpp"
+#include "kernels/device/sketch.hpp"
 
 namespace manyfold {
 namespace {
@@ -130,6 +132,95 @@ TEST(QuantileSketch, DoesNotDependOnChunksAndThreads) {
   }
   EXPECT_EQ(all[0], all[1]);
   EXPECT_EQ(all[0], all[2]);
+}
+
+/// Carries out the threads of a kernel from the last to the first, for their order must not matter.
+void each_thread(int threads, const auto& work) {
+  for (int thread = threads - 1; thread >= 0; --thread) work(thread);
+}
+
+/// The summaries of a device, of rows from number `first` on: the kernels one after the other, as host/engine/cuda has
+/// them.
+std::vector<BatchSummary> summaries_of_device(std::int64_t first, std::span<const double> values, int columns,
+                                              int most) {
+  const int rows = static_cast<int>(values.size()) / columns;
+  const int blocks = summaries_of(rows);
+  std::array<std::vector<double>, 2> sorted;
+  std::array<std::vector<SummaryColumn>, 2> kept;
+  for (std::vector<double>& half : sorted) half.resize(static_cast<std::size_t>(blocks * columns * rows_per_summary));
+  for (std::vector<SummaryColumn>& half : kept) half.resize(static_cast<std::size_t>(blocks * columns));
+  std::size_t at = 0;
+  DeviceRuns runs{rows, columns, values.data(), rows_per_run, nullptr, sorted[0].data(), nullptr};
+  each_thread(threads_that_sort(runs), [&](int thread) { sort_run(runs, thread); });
+  for (; runs.run < rows_per_summary; runs.run *= 2) {
+    runs.from = sorted[at].data();
+    at = 1 - at;
+    runs.to = sorted[at].data();
+    each_thread(threads_that_merge_runs(runs), [&](int thread) { merge_runs(runs, thread); });
+  }
+  runs.kept = kept[at].data();
+  each_thread(threads_that_count(runs), [&](int thread) { count_summary(runs, thread); });
+  std::vector<BatchSummary> result;
+  climb_tree(
+      first / rows_per_summary, blocks,
+      [&](int level, std::int64_t number, int place) {
+        const auto size = columns * room_of_level(level, most);
+        const auto begin = sorted[at].begin() + place * size;
+        const auto kept_begin = kept[at].begin() + place * columns;
+        result.push_back({level, number, {kept_begin, kept_begin + columns}, {begin, begin + size}});
+      },
+      [&](int level, std::int64_t first_pair, int pairs, int place) {
+        const int room = room_of_level(level, most);
+        const DeviceMerge merge{pairs,
+                                columns,
+                                level,
+                                first_pair,
+                                room,
+                                room_of_level(level + 1, most),
+                                sorted[at].data() + place * columns * room,
+                                kept[at].data() + place * columns,
+                                sorted[1 - at].data(),
+                                kept[1 - at].data()};
+        each_thread(threads_that_merge(merge), [&](int thread) { merge_summaries(merge, thread); });
+        at = 1 - at;
+      });
+  return result;
+}
+
+// Whatever batches the rows came in. Half of a column is missing, so that some halves have been halved and others not.
+TEST(QuantileSketch, OfBatchesOnDevicesIsTheSame) {
+  constexpr int rows = 30'000;
+  constexpr int columns = 3;
+  std::mt19937_64 generator(11);
+  std::uniform_real_distribution<double> uniform;
+  std::vector<double> values;
+  for (int i = 0; i < rows; ++i) {
+    values.push_back(uniform(generator) - 0.5);
+    values.push_back(uniform(generator) < 0.5 ? nan : std::floor(20.0 * uniform(generator)) - 10.0);
+    values.push_back(uniform(generator) < 0.97 ? std::numeric_limits<double>::infinity() : uniform(generator));
+  }
+  for (const int most : {512, 2048}) {
+    QuantileSketch expected(columns, rows, static_cast<std::size_t>(most));
+    expected.put(0, values);
+    expected.end();
+    for (const int blocks : {1, 2, 5, 8, 64}) {
+      QuantileSketch found(columns, rows, static_cast<std::size_t>(most));
+      const int batch = blocks * rows_per_summary;
+      for (int first = (rows - 1) / batch * batch; first >= 0; first -= batch) {
+        const auto part = std::span(values).subspan(static_cast<std::size_t>(first * columns),
+                                                    static_cast<std::size_t>(std::min(batch, rows - first) * columns));
+        for (const BatchSummary& summary : summaries_of_device(first, part, columns, most)) found.put(summary);
+      }
+      found.end();
+      for (std::size_t column = 0; column < columns; ++column) {
+        const ApproximateQuantiles one = expected.quantiles(column, probabilities, -10.0, 10.0);
+        const ApproximateQuantiles other = found.quantiles(column, probabilities, -10.0, 10.0);
+        EXPECT_EQ(other.values, one.values) << blocks << " blocks, column " << column;
+        EXPECT_EQ(other.rank_error, one.rank_error);
+        EXPECT_GT(one.rank_error, column < 2 ? 0.0 : -1.0);
+      }
+    }
+  }
 }
 
 TEST(QuantileSketch, RefusesWhatDoesNotFit) {

@@ -57,13 +57,13 @@ BatchResult integrate_as_device(const Ensemble& ensemble, int threads, bool canc
     run_teams<Team::size>(threads, [&](int k, const Team& team) {
       Utilisation mine;
       const auto at = static_cast<std::size_t>(k);
-      integrate_instances<Method>(batch, workspaces[at], team, mine);
+      integrate_instances<Method>(batch, settings, workspaces[at], team, mine);
       if (leads(team)) used[at] = mine;
     });
   } else {
     std::vector<std::jthread> workers;
     for (std::size_t k = 0; k < used.size(); ++k) {
-      workers.emplace_back([&, k] { integrate_instances<Method>(batch, workspaces[k], {}, used[k]); });
+      workers.emplace_back([&, k] { integrate_instances<Method>(batch, settings, workspaces[k], {}, used[k]); });
     }
   }
   for (const Utilisation& mine : used) result.utilisation.lane_ticks += mine.lane_ticks;

@@ -23,8 +23,11 @@ class DeviceArray {
   void copy_from(const T* host, std::size_t count, CUstream stream) {
     if (count > 0) driver().check(driver().copy_to_device(address_, host, count * sizeof(T), stream), "cuMemcpyHtoD");
   }
-  void copy_to(T* host, std::size_t count, CUstream stream) const {
-    if (count > 0) driver().check(driver().copy_to_host(host, address_, count * sizeof(T), stream), "cuMemcpyDtoH");
+  /// From number `first` on.
+  void copy_to(T* host, std::size_t count, CUstream stream, std::size_t first = 0) const {
+    if (count == 0) return;
+    driver().check(driver().copy_to_host(host, address_ + first * sizeof(T), count * sizeof(T), stream),
+                   "cuMemcpyDtoH");
   }
   void clear(CUstream stream) {
     if (count_ > 0) driver().check(driver().set_bytes(address_, 0, count_ * sizeof(T), stream), "cuMemsetD8");
@@ -94,14 +97,19 @@ class Event {
   CUevent event_ = nullptr;
 };
 
-/// Runs `function` on `blocks` blocks of `threads` threads.
+/// Runs `function` on `blocks` blocks of `threads` threads. `arguments`: their addresses.
+inline void launch_with(CUfunction function, int blocks, int threads, unsigned shared_memory, CUstream stream,
+                        const char* name, void** arguments) {
+  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
+                                 shared_memory, stream, arguments, nullptr),
+                 name);
+}
+
 template <class... Arguments>
 void launch(CUfunction function, int blocks, int threads, unsigned shared_memory, CUstream stream, const char* name,
             Arguments... arguments) {
-  void* pointers[] = {&arguments...};
-  driver().check(driver().launch(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
-                                 shared_memory, stream, pointers, nullptr),
-                 name);
+  void* addresses[] = {&arguments...};
+  launch_with(function, blocks, threads, shared_memory, stream, name, addresses);
 }
 
 }  // namespace manyfold::cuda

@@ -1,5 +1,8 @@
 #include "host/engine/cuda/phased.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace manyfold::cuda {
 namespace {
 
@@ -108,9 +111,8 @@ void PhasedStream::integrate(const DeviceBatch& batch, const std::function<void(
 
 int PhasedStream::padded(int count) const {
   if (count == 0 || !in_graphs_) return count;
-  int size = 1;
-  while (size < count) size *= 2;
-  return std::min(size, memory_.slots);
+  const int step = std::max(static_cast<int>(std::bit_floor(static_cast<unsigned>(count))) / 4, 1);
+  return std::min((count + step - 1) / step * step, memory_.slots);
 }
 
 void PhasedStream::run(Phase phase, int count) {

@@ -51,7 +51,8 @@ class PhasedStream {
   /// What is done to the instances of a list, from first to last in a pass.
   enum class Phase { factors, corrections, estimates, attempts };
 
-  /// Entries of a batch of at least `count` instances: with graphs a power of two, so that few serve all counts.
+  /// Entries of a batch of at least `count` instances: with graphs one of four sizes from each power of two to the
+  /// next, so that few graphs serve all counts, and a quarter at most is filled up.
   int padded(int count) const;
   void run(Phase phase, int count);
   /// The launches of a phase as a graph; null if they cannot be captured.

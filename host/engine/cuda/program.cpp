@@ -1,6 +1,7 @@
 #include "host/engine/cuda/program.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -8,8 +9,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "host/engine/cuda/batch_sums.hpp"
 
 namespace manyfold::cuda {
 namespace {
@@ -27,7 +26,9 @@ constexpr int refills = 8;
 /// Bytes per instance on the device, and in page-locked memory but for `ready_size`.
 std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& demand) {
   const std::size_t rows = static_cast<std::size_t>(bytes_of_instance(demand.shape) + layout.ready_size);
-  return demand.sums ? rows + BatchSums::bytes_per_instance(demand.sums->request, demand.shape) : rows;
+  if (!demand.sums) return rows;
+  const SumRequest& request = demand.sums->request;
+  return rows + BatchSums::bytes_per_instance(request, demand.shape) - BatchSums::bytes_kept(request, demand.shape);
 }
 
 /// The data of one batch.
@@ -35,9 +36,14 @@ class BatchMemory {
  public:
   BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
       : shape_(demand.shape), ready_(capacity * static_cast<std::size_t>(layout.ready_size)), next_(1) {
-    // Rows that are added up stay where they are.
-    const bool travels = !demand.sums;
-    each([&](const Column& column, auto& array) { array.allocate(capacity, column.width, travels); });
+    // Of instances that are added up inputs may travel; what stays after the batch has memory of its own.
+    each([&](const Column& column, auto& array) {
+      const void* const address = &array;
+      const bool kept = demand.sums && (address == &columns_.first_event_times ||
+                                        (address == &columns_.values && demand.sums->request.keeps_values));
+      const bool travels = !demand.sums || (column.role == ColumnRole::input && !demand.sampling);
+      array.allocate(capacity, kept ? 0 : column.width, travels);
+    });
   }
 
   /// Once, before the first batch: logs are copied whole, also where nothing was written.
@@ -213,9 +219,7 @@ LoadedDevice load_device(CUdevice device, const ProgramCode& code, Tier tier, bo
     cu.check(cu.get_function(&loaded.sample, loaded.sampling_module, "manyfold_sample"), "cuModuleGetFunction");
   }
   if (!code.sums.binary.empty()) {
-    cu.check(cu.load_module(&loaded.sums_module, code.sums.binary.data()), "cuModuleLoadData");
-    cu.check(cu.get_function(&loaded.reduce, loaded.sums_module, "manyfold_reduce"), "cuModuleGetFunction");
-    cu.check(cu.get_function(&loaded.add_up, loaded.sums_module, "manyfold_add_up"), "cuModuleGetFunction");
+    loaded.sums_module = std::make_shared<const SumsModule>(loaded.context, code.sums.binary.data());
   }
   CUfunction layout = nullptr;
   const bool fused = tier == Tier::fused;
@@ -256,28 +260,54 @@ Program::Program(const std::vector<CUdevice>& devices, const std::vector<Program
     if (tier == Tier::phased && !devices_.back().layout.phased.sparse) check_library(demand.linear_solver);
   }
   choose_batch_size();
+  if (!demand_.sums) return;
+  const InstanceShape& shape = demand_.shape;
+  for (LoadedDevice& device : devices_) {
+    const auto keep = [&](int columns) {
+      return std::make_shared<KeptOnDevice>(device.sums_module, columns, copied_back_);
+    };
+    if (demand_.sums->request.keeps_values) device.kept.values = keep(shape.times * shape.saved);
+    if (shape.events > 0) device.kept.event_times = keep(shape.events);
+  }
+}
+
+double Program::allowed_memory(const LoadedDevice& device) const {
+  const Driver& cu = driver();
+  cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
+  if (device.thread_memory >= free) {
+    throw DeviceError(fmt::format(
+        "device memory: the threads' own memory would take {} MiB of {} that are free: set the other tier, or a "
+        "larger device_tile",
+        device.thread_memory >> 20, free >> 20));
+  }
+  return demand_.memory_mib > 0.0 ? demand_.memory_mib * 1048576.0
+                                  : 0.5 * static_cast<double>(free - device.thread_memory);
+}
+
+double Program::memory_for_kept(double allowed) {
+  if (!demand_.sums) return 0.0;
+  const auto kept = static_cast<double>(BatchSums::bytes_kept(demand_.sums->request, demand_.shape)) *
+                    static_cast<double>(demand_.instances);
+  // Batches need memory too, and counts of instances have 32 bits.
+  if (kept <= 0.5 * allowed && demand_.instances <= std::numeric_limits<std::uint32_t>::max()) return kept;
+  demand_.sums.reset();
+  return 0.0;
 }
 
 void Program::choose_batch_size() {
-  const Driver& cu = driver();
   const std::int64_t share = (demand_.instances + Program::workers() - 1) / Program::workers();
   std::int64_t fits = std::numeric_limits<std::int64_t>::max();
   std::int64_t resident = 0;  // instances in flight of a device
   if (tier_ == Tier::phased) slots_ = static_cast<int>(std::min<std::int64_t>(share, most_slots));
-  for (const LoadedDevice& device : devices_) {
-    cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
-    std::size_t free = 0;
-    std::size_t total = 0;
-    cu.check(cu.memory_info(&free, &total), "cuMemGetInfo");
-    if (device.thread_memory >= free) {
-      throw DeviceError(fmt::format(
-          "device memory: the threads' own memory would take {} MiB of {} that are free: set the other tier, or a "
-          "larger device_tile",
-          device.thread_memory >> 20, free >> 20));
-    }
-    double allowed = (demand_.memory_mib > 0.0 ? demand_.memory_mib * 1048576.0
-                                               : 0.5 * static_cast<double>(free - device.thread_memory)) /
-                     streams_per_device;
+  std::vector<double> memory;
+  for (const LoadedDevice& device : devices_) memory.push_back(allowed_memory(device));
+  const double kept = memory_for_kept(*std::min_element(memory.begin(), memory.end()));
+  for (std::size_t k = 0; k < devices_.size(); ++k) {
+    const LoadedDevice& device = devices_[k];
+    double allowed = (memory[k] - kept) / streams_per_device;
     const auto bytes = static_cast<double>(bytes_per_instance(device.layout, demand_));
     if (tier_ == Tier::phased) {
       // A batch refills each slot a few times.
@@ -291,7 +321,8 @@ void Program::choose_batch_size() {
     }
     fits = std::min(fits, static_cast<std::int64_t>(allowed / bytes));
   }
-  if (fits < 32 || (tier_ == Tier::phased && slots_ < 1)) {
+  const bool too_little = fits < 32 || (tier_ == Tier::phased && slots_ < 1);
+  if (too_little && !demand_.sums) {
     throw DeviceError(fmt::format(
         "device memory: {} streams of 32 instances do not fit the memory allowed; save fewer times, variables "
         "or events",
@@ -302,16 +333,20 @@ void Program::choose_batch_size() {
   // Of every batch the host keeps a few copies.
   const auto bytes = static_cast<std::int64_t>(bytes_per_instance(devices_.front().layout, demand_));
   const std::int64_t most = std::max<std::int64_t>(std::min({fits, most_batch, most_batch_bytes / bytes}), 32);
-  batch_size_ = demand_.sums ? batch_of_groups(std::min(share, full), most)
-                             : std::clamp<std::int64_t>(std::min(share, full), 32, most);
+  batch_size_ = std::clamp<std::int64_t>(std::min(share, full), 32, most);
+  if (!demand_.sums) return;
+  batch_size_ = too_little ? 0 : batch_of_groups(std::min(share, full), most);
+  if (batch_size_ > 0) return;
+  demand_.sums.reset();
+  choose_batch_size();
 }
 
-std::int64_t Program::batch_of_groups(std::int64_t suitable, std::int64_t fit) {
+std::int64_t Program::batch_of_groups(std::int64_t suitable, std::int64_t fit) const {
   if (demand_.instances <= std::min(fit, rows_per_group)) return std::max<std::int64_t>(demand_.instances, 32);
   const std::int64_t groups = std::min((suitable + rows_per_group - 1) / rows_per_group, fit / rows_per_group);
-  if (groups > 0) return groups * rows_per_group;
-  demand_.sums.reset();
-  return std::clamp<std::int64_t>(suitable, 32, fit);
+  if (demand_.sums->request.summary_values == 0) return groups * rows_per_group;
+  // Then all summaries of a batch but one have their other halves in it.
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(groups))) * rows_per_group;
 }
 
 Program::~Program() {
@@ -319,7 +354,6 @@ Program::~Program() {
     driver().set_current(loaded.context);
     driver().unload_module(loaded.module);
     if (loaded.sampling_module != nullptr) driver().unload_module(loaded.sampling_module);
-    if (loaded.sums_module != nullptr) driver().unload_module(loaded.sums_module);
   }
 }
 
@@ -335,12 +369,14 @@ std::string Program::shape() const {
                      device.threads, device.resident_blocks * device.instances_of_block());
 }
 
-void Program::integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const {
+void Program::integrate_fused(const LoadedDevice& device, DeviceBatch& batch, std::vector<char>& settings,
+                              CUstream stream) const {
   const int block = device.layout.block_size;
   launch(device.initialize, (batch.count + block - 1) / block, block, 0, stream, "manyfold_initialize", batch);
   const int instances = device.instances_of_block();
-  launch(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks), device.threads,
-         device.shared_memory, stream, "manyfold_integrate", batch);
+  void* arguments[] = {&batch, settings.data()};
+  launch_with(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks),
+              device.threads, device.shared_memory, stream, "manyfold_integrate", arguments);
 }
 
 void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) {
@@ -358,8 +394,8 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   if (sampled) plan.emplace(demand_.sampling->plan);
   std::optional<BatchSums> sums;
   if (demand_.sums) {
-    sums.emplace(demand_.sums->request, demand_.shape, static_cast<std::size_t>(batch_size_), device.reduce,
-                 device.add_up);
+    sums.emplace(demand_.sums->request, demand_.shape, static_cast<std::size_t>(batch_size_), device.sums_module,
+                 device.kept);
   }
   DeviceArray<char> settings(static_cast<std::size_t>(layout.options_size));
   DeviceArray<int> cancelled(1);
@@ -374,6 +410,9 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
   device_options.atol = atol.get();
   device_options.saved.place = place.get();
   launch(device.prepare, 1, 1, 0, stream.get(), "manyfold_prepare", device_options, settings.address());
+  // Threads have settings that are arguments at hand without registers.
+  std::vector<char> settings_at_host(static_cast<std::size_t>(layout.options_size));
+  settings.copy_to(settings_at_host.data(), settings_at_host.size(), stream.get());
   stream.synchronize();
 
   std::optional<PhasedStream> phased;
@@ -389,6 +428,7 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
     batch.options = reinterpret_cast<const void*>(settings.address());
     batch.cancelled = cancelled.get();
     batch.utilisation = used.get();
+    if (sums) sums->begin(batch);
     if (sampled) {
       const DeviceInputs inputs{batch.parameters, batch.initial, batch.t_span, batch.times};
       constexpr int block = 128;
@@ -408,9 +448,9 @@ void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& fe
     if (phased) {
       phased->integrate(batch, watch, utilisation);
     } else {
-      integrate_fused(device, batch, stream.get());
+      integrate_fused(device, batch, settings_at_host, stream.get());
     }
-    copied_back_ +=
+    *copied_back_ +=
         sums ? sums->begin_copy_out(batch, stream.get()) : memory.begin_copy_out(count, sampled, stream.get());
     while (stream.busy()) {
       watch();

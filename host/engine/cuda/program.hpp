@@ -1,8 +1,10 @@
 #pragma once
 // A compiled kernel on every device of the machine: batches of instances are copied there, integrated and copied back.
 #include <atomic>
+#include <memory>
 #include <mutex>
 
+#include "host/engine/cuda/batch_sums.hpp"
 #include "host/engine/cuda/phased.hpp"
 #include "host/engine/device.hpp"
 #include "kernels/device/batch.hpp"
@@ -27,9 +29,8 @@ struct LoadedDevice {
   CUfunction integrate = nullptr;
   CUmodule sampling_module = nullptr;  ///< null unless inputs are computed on the device
   CUfunction sample = nullptr;
-  CUmodule sums_module = nullptr;  ///< null unless instances are added up on the device
-  CUfunction reduce = nullptr;
-  CUfunction add_up = nullptr;
+  std::shared_ptr<const SumsModule> sums_module;  ///< null unless instances are added up on the device
+  KeptOfDevice kept;
   PhasedFunctions phased;  ///< of that tier, in place of `initialize` and `integrate`
   DeviceLayout layout{};
   std::size_t thread_memory = 0;  ///< bytes that the device sets aside for the threads' own memory
@@ -54,25 +55,32 @@ class Program : public DeviceProgram {
   bool adds_up() const override { return demand_.sums.has_value(); }
   std::string shape() const override;
   void integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) override;
-  std::int64_t bytes_copied_back() const override { return copied_back_; }
+  std::int64_t bytes_copied_back() const override { return *copied_back_; }
 
  private:
   /// One computes, one copies back, one is filled.
   static constexpr int streams_per_device = 3;
 
   /// Runs the kernels of the fused tier over a batch.
-  void integrate_fused(const LoadedDevice& device, const DeviceBatch& batch, CUstream stream) const;
-  /// Divides the memory that the devices allow between instances in flight and batches.
+  void integrate_fused(const LoadedDevice& device, DeviceBatch& batch, std::vector<char>& settings,
+                       CUstream stream) const;
+  /// Divides the memory that the devices allow between instances in flight and batches. Where it does not suffice for
+  /// sums over whole groups, rows come back after all.
   void choose_batch_size();
-  /// `fit`: instances at most, and `suitable` ones at best. Where whole groups do not fit, rows come back after all.
-  std::int64_t batch_of_groups(std::int64_t suitable, std::int64_t fit);
+  /// Bytes of a device that a run may use.
+  double allowed_memory(const LoadedDevice& device) const;
+  /// Bytes that stay of all instances, which one device may be given. Where they leave batches too little of the
+  /// `allowed` bytes, there are no sums.
+  double memory_for_kept(double allowed);
+  /// `fit`: instances at most, and `suitable` ones at best. 0: whole groups do not fit.
+  std::int64_t batch_of_groups(std::int64_t suitable, std::int64_t fit) const;
 
   std::vector<LoadedDevice> devices_;
   Tier tier_;
   DeviceDemand demand_;
   std::int64_t batch_size_ = 0;
   int slots_ = 0;  ///< instances in flight of a stream, of the phased tier
-  std::atomic<std::int64_t> copied_back_ = 0;
+  std::shared_ptr<std::atomic<std::int64_t>> copied_back_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 }  // namespace manyfold::cuda

@@ -1,6 +1,6 @@
 #pragma once
 // SplitMix64: Steele, Lea & Flood, Fast splittable pseudorandom number generators (2014).
-#include <cstdint>
+#include <manyfold/integers.hpp>
 
 namespace manyfold {
 

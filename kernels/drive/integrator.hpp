@@ -228,8 +228,10 @@ class Integrator {
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
-      const auto found = passage_.monitor.find(accepted, rough, state_, begin);
+      const Mask leapt = leaps(accepted & !last);
+      const auto found = passage_.monitor.find(accepted & !leapt, rough, state_, begin);
       passage_.struck = found.struck;
+      if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
       passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
       if (any(found.again)) go_back(found.again, begin, before);
       accepted = accepted & !found.again;
@@ -447,6 +449,8 @@ class Integrator {
  private:
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
+  /// More tolerances in a negligible step are a jump.
+  static constexpr double most_change = 1e3;
   /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
   /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
   /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
@@ -607,6 +611,20 @@ class Integrator {
     return found.first_step;
   }
 
+  /// Lanes of `lanes` whose variables have changed by far more than their tolerances in a negligible step. That is a
+  /// jump, and its polynomial no path.
+  MANYFOLD_INLINE Mask leaps(const Mask& lanes) const {
+    if constexpr (changes_branches) {
+      const Mask negligible = lanes & (abs(state_.path.h) <= negligible_step(state_.t, t_end_));
+      if (any(negligible)) {
+        Real change[n];
+        for (int i = 0; i < n; ++i) change[i] = state_.path.increment(i, Real(-1.0));
+        return negligible & (weighted_square(change, state_.weight) > Real(n * square(most_change)));
+      }
+    }
+    return Mask(false);
+  }
+
   /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
   /// go on as they did, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the
   /// constraints that it has left by a tolerance: methods that do not solve for their stages keep that error at any h.
@@ -657,9 +675,12 @@ class Integrator {
     return passed;
   }
 
-  /// Remembers where the branch was before the steps became short: the last of them may be behind its end.
+  /// Remembers where the branch was before the steps became short: these may have gone on behind its end, a tolerance
+  /// each.
   MANYFOLD_OUTLINE void keep_anchor(const Mask& lanes) {
-    const Mask old = lanes & (abs(state_.t - anchor_.t) > Real(1e3) * negligible_step(state_.t, t_end_));
+    const Real age = abs(state_.t - anchor_.t);
+    const Mask old = lanes & (age > Real(1e3) * negligible_step(state_.t, t_end_)) &
+                     ((abs(state_.path.h) > Real(0.1) * age) | (age > Real(0.01) * abs(state_.t)));
     if (!any(old)) return;
     anchor_.t = select(old, state_.t - state_.path.h, anchor_.t);
     for (int i = 0; i < n; ++i) {
@@ -695,15 +716,17 @@ class Integrator {
         found.y[i] = point.y[i];
         found.dy[i] = point.dy[i];
       }
-      const Mask branch = BranchSearch<Alone<System>, Real>(point.tolerances, point.p)
-                              .find(lanes, point.t, ahead, point.t_before, point.y_before, found.y, found.dy);
+      Mask elsewhere(false);
+      const Mask branch =
+          BranchSearch<Alone<System>, Real>(point.tolerances, point.p)
+              .find(lanes, point.t, ahead, point.t_before, point.y_before, found.y, found.dy, elsewhere);
       const Real behind = point.t + ahead;
       const Real span = max(abs(point.t_end - behind), abs(behind));
       if (any(branch)) find_consistent(branch, behind, span, point.p, point.tolerances, found);
       const Mask passed = branch & (found.status == Real(running)) & found.close;
-      point.elsewhere = point.elsewhere | passed;
+      point.elsewhere = point.elsewhere | (passed & elsewhere);
       go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
-      lanes = lanes & !branch;
+      lanes = lanes & !passed;
       ahead = Real(10.0) * ahead;
     }
   }

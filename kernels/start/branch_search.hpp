@@ -39,13 +39,13 @@ class BranchSearch {
 
   /// Looks from (y, y'), consistent at t, for values at t + `ahead`, where the branch has ended or is steeper than time
   /// resolves; `before` is a point of the branch at `t_before`. Returns the lanes in which it found some: in y and y',
-  /// to be made consistent. Differential variables go on by their slope.
+  /// to be made consistent. In those of `elsewhere` it is another branch. Differential variables go on by their slope.
   MANYFOLD_INLINE Mask find(const Mask& lanes, const Real& t, const Real& ahead, const Real& t_before,
-                            const Real (&before)[n], Real (&y)[n], Real (&dy)[n]) {
+                            const Real (&before)[n], Real (&y)[n], Real (&dy)[n], Mask& elsewhere) {
     error_weights(tolerances_, y, weight_);
     Curve curve;
     const Mask started = start(lanes, t, ahead, t_before, before, y, dy, curve);
-    const Mask found = follow(started, t + ahead, curve);
+    const Mask found = follow(started, t + ahead, curve, elsewhere);
     for (int i = 0; i < n; ++i) {
       y[i] = select(found, curve.y[i], y[i]);
       dy[i] = select(found, curve.dy[i], dy[i]);
@@ -64,6 +64,7 @@ class BranchSearch {
   // Lengths are in tolerances.
   static constexpr double shortest = 1e-3;
   static constexpr double least_distance = 10.0;
+  static constexpr double steep = 1000.0;
   static constexpr double most_drift = 100.0;
 
   /// A point of the curve, and where it goes.
@@ -163,10 +164,11 @@ class BranchSearch {
     return good;
   }
 
-  /// Follows the curve to where lambda falls to 0. Returns the lanes in which that is not the branch itself.
-  MANYFOLD_INLINE Mask follow(const Mask& lanes, const Real& t, Curve& curve) {
+  /// Follows the curve to where lambda falls to 0. Returns the lanes in which that is not next to where it began.
+  MANYFOLD_INLINE Mask follow(const Mask& lanes, const Real& t, Curve& curve, Mask& elsewhere) {
     Mask searching = lanes;
     Mask found(false);
+    Mask turned(false);
     Mask behind = lanes & (curve.lambda > Real(0.0));
     Real length(1.0);
     Real distance(0.0);
@@ -186,6 +188,7 @@ class BranchSearch {
         curve.dy[i] += select(good, part * (next.dy[i] - curve.dy[i]), Real(0.0));
         curve.direction[i] = select(good, next.direction[i], curve.direction[i]);
       }
+      turned = turned | (good & (next.lambda > curve.lambda));
       curve.lambda = select(good, next.lambda, curve.lambda);
       curve.rise = select(good, next.rise, curve.rise);
       found = found | arrived;
@@ -194,6 +197,7 @@ class BranchSearch {
       searching = searching & (good | (length > Real(shortest)));
       length *= select(good, Real(2.0), Real(0.25));
     }
+    elsewhere = found & (turned | (distance >= Real(steep)));
     return found & (distance >= Real(least_distance));
   }
 

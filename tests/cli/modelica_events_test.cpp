@@ -510,9 +510,9 @@ TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
         "annotation(experiment(StopTime = 1.0));\n",
         [](const json& values) {
           expect(values, "count", 10.0);
-          expect(values, "u", 0.3695169, 2e-5);
+          expect(values, "u", 0.36952, 2e-5);
         },
-        {"rodas5p", "radau5", "esdirk54", "bdf"});
+        {"rodas5p", "radau5", "bdf"});
 }
 
 // The means of a sine over its periods, and its least sample: clocks and starts that follow from the time of the start

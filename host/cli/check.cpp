@@ -9,6 +9,7 @@ namespace manyfold::cli {
 
 int check(const std::string& model) {
   InspectedModel inspected = inspect_model(model);
+  for (const std::string& warning : inspected.warnings) std::cerr << warning << '\n';
   std::vector<std::string> problems = unfit_names(inspected.model);
   problems.insert(problems.end(), inspected.problems.begin(), inspected.problems.end());
   // Not the header that a Modelica file becomes.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -133,6 +135,14 @@ std::optional<LoadedKernel> built_ahead(const KernelRequest& request, const std:
 
 LoadedKernel load_description(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
+  if (announce) {
+    static std::mutex one_at_a_time;
+    static std::set<std::string> told;
+    const std::lock_guard lock(one_at_a_time);
+    for (const std::string& warning : source.warnings) {
+      if (told.insert(warning).second) announce(warning);
+    }
+  }
   if (request.structural_value) {
     KernelRequest as_it_is = request;
     as_it_is.structural_value.reset();
@@ -212,6 +222,7 @@ InspectedModel inspect_model(const std::string& model) {
     throw std::runtime_error("the inspection cannot be loaded: " + loader_error("the loader does not say why"));
   InspectedModel result;
   result.file = source.file;
+  result.warnings = source.warnings;
   const auto inspect =
       reinterpret_cast<void (*)(ModelDescription&, std::vector<std::string>&)>(dlsym(library, "manyfold_inspection"));
   inspect(result.model, result.problems);

@@ -58,6 +58,7 @@ struct InspectedModel {
   std::filesystem::path file;
   ModelDescription model;
   std::vector<std::string> problems;
+  std::vector<std::string> warnings;
 };
 
 /// Compiles the model without a method and evaluates its functions once. Throws UsageError as `load_kernel` does.

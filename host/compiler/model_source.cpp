@@ -42,29 +42,41 @@ void check_is_file(const fs::path& path) {
                                fs::exists(path, error) ? "is no file" : "does not exist"));
 }
 
-/// The header that the Modelica file becomes, in the cache of kernels under the name of its content.
-fs::path translated(const fs::path& path) {
+struct Translated {
+  fs::path header;
+  std::vector<std::string> warnings;
+};
+
+/// What the Modelica file becomes; the header is in the cache of kernels under the name of its content.
+Translated translated(const fs::path& path) {
   check_is_file(path);
   const std::string text = read_file(path);
   std::error_code error;
   static std::mutex one_at_a_time;
-  static std::map<std::string, fs::path> done;  // by content
+  static std::map<std::string, Translated> done;  // by content
   const std::lock_guard lock(one_at_a_time);
-  fs::path& header = done[path.string() + "\n" + text];
-  if (!header.empty() && fs::exists(header, error)) return header;
-  const std::string content = modelica::compile_model(text, path.string()).header;
+  Translated& result = done[path.string() + "\n" + text];
+  fs::path& header = result.header;
+  if (!header.empty() && fs::exists(header, error)) return result;
+  const modelica::CompiledModel compiled = modelica::compile_model(text, path.string());
+  const std::string& content = compiled.header;
+  result.warnings = compiled.constants;
   static const KernelCache cache(kernel_cache(), {}, kernel_cache_limit());
   const std::string name = fmt::format("model-{}", checksum(content));
-  if (const auto entry = cache.find(name)) return header = cache.path(*entry);
+  if (const auto entry = cache.find(name)) {
+    header = cache.path(*entry);
+    return result;
+  }
   if (const auto file = cache.put(content, ".hpp")) {
     const CacheEntry entry{name, {path.string(), "C++", "host"}, *file, {}};
     cache.keep(entry);
-    return header = cache.path(entry);
+    header = cache.path(entry);
+    return result;
   }
   static const TemporaryFolder folder;
   header = folder.path() / (checksum(content) + ".hpp");
   std::ofstream(header) << content;
-  return header;
+  return result;
 }
 
 }  // namespace
@@ -73,7 +85,7 @@ ModelSource find_model(const std::string& model) {
   std::vector<std::string> names;
   for (const ModelDescription& builtin : builtin_models()) names.push_back(builtin.name);
   if (std::find(names.begin(), names.end(), model) != names.end()) {
-    return {header_root() / "problems" / model / (model + ".hpp"), true, model};
+    return {header_root() / "problems" / model / (model + ".hpp"), true, model, {}};
   }
   const fs::path path(model);
   if (path.extension() == ".hpp") {
@@ -85,9 +97,12 @@ ModelSource find_model(const std::string& model) {
                       "rename it",
                       file.string()));
     }
-    return {file, false, file.stem().string()};
+    return {file, false, file.stem().string(), {}};
   }
-  if (is_modelica(model)) return {translated(path), false, path.stem().string()};
+  if (is_modelica(model)) {
+    const Translated found = translated(path);
+    return {found.header, false, path.stem().string(), found.warnings};
+  }
   throw UsageError(fmt::format(
       "unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp or .mo file", model,
       did_you_mean(model, names)));

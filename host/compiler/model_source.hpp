@@ -2,6 +2,7 @@
 // Where the text of a model is.
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace manyfold {
 
@@ -9,7 +10,8 @@ namespace manyfold {
 struct ModelSource {
   std::filesystem::path file;
   bool builtin = false;
-  std::string stem;  ///< what files made of the model are called
+  std::string stem;                   ///< what files made of the model are called
+  std::vector<std::string> warnings;  ///< of parameters that cannot be set
 };
 
 /// The model of a built-in name or the path of a .hpp file, or of the C++ that a .mo file becomes. Throws UsageError

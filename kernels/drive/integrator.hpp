@@ -8,6 +8,7 @@
 #include "../events/event_monitor.hpp"
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
+#include "../start/branch_search.hpp"
 #include "../start/initial_conditions.hpp"
 #include "jumps.hpp"
 #include "step_controller.hpp"
@@ -57,6 +58,9 @@ class Integrator {
   /// Are algebraic variables settled at output times?
   static constexpr bool settles = settles_output<Alone<System>>();
   static constexpr bool passes_jumps = manyfold::passes_jumps<System>();
+  static constexpr bool changes_branches = has_branches<System>() && !coarse_time<Real>;
+  /// May lanes that no step leads on go on elsewhere?
+  static constexpr bool leads_on = passes_jumps || changes_branches;
 
   MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
                              const Team& team = {})
@@ -73,7 +77,7 @@ class Integrator {
     state_.memory = {};  // which start reads
     state_.memory.start(Mask(true));
     state_.ahead = state_.patient = state_.discontinuous = Mask(false);
-    if constexpr (passes_jumps) jump_.passed = Mask(false);
+    if constexpr (leads_on) jump_.passed = Mask(false);
     work_.newton_passes = 0.0;
   }
 
@@ -133,7 +137,8 @@ class Integrator {
     state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
     control_.restart(Lanes::only(lane), state_);
-    if constexpr (passes_jumps) jump_.passed = jump_.passed & !Lanes::only(lane);
+    if constexpr (changes_branches) put(anchor_.t, largest_number);
+    if constexpr (leads_on) jump_.passed = jump_.passed & !Lanes::only(lane);
     put(accepted_, 0.0);
     put(rejected_, 0.0);
     put(newton_failures_, 0.0);
@@ -223,15 +228,17 @@ class Integrator {
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
-      const auto found = passage_.monitor.find(accepted, rough, state_, begin);
+      const Mask leapt = leaps(accepted & !last);
+      const auto found = passage_.monitor.find(accepted & !leapt, rough, state_, begin);
       passage_.struck = found.struck;
+      if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
       passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
       if (any(found.again)) go_back(found.again, begin, before);
       accepted = accepted & !found.again;
     }
     control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
     control_.watch_for_jumps(options_, t_end_, state_, attempt, h, rejected);
-    if constexpr (passes_jumps) jump_.passed = jump_.passed & !accepted;
+    if constexpr (leads_on) jump_.passed = jump_.passed & !accepted;
 
     // What the error test finds may be what Newton's method left.
     state_.contraction = select(rejected, Real(1.0), state_.contraction);
@@ -249,7 +256,8 @@ class Integrator {
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) {
       auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
-      if constexpr (passes_jumps) {
+      if constexpr (changes_branches) keep_anchor(rejected | failed);
+      if constexpr (leads_on) {
         const Mask stuck = hopeless | ((rejected | failed) & (abs(h) <= negligible_step(state_.t, t_end_)));
         if (any(stuck) && options_.steps.fixed_step == 0.0) {
           const Mask passed = pass_jump(stuck, hopeless, h);
@@ -268,7 +276,7 @@ class Integrator {
 
   /// Lanes whose last step was a jump, which has no path.
   MANYFOLD_INLINE Mask passed_jump() const {
-    if constexpr (passes_jumps) {
+    if constexpr (leads_on) {
       return jump_.passed;
     } else {
       return Mask(false);
@@ -307,6 +315,7 @@ class Integrator {
     const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     restart(lanes, forward * h);
+    if constexpr (changes_branches) anchor_.t = select(lanes, Real(largest_number), anchor_.t);
   }
 
   /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
@@ -440,6 +449,8 @@ class Integrator {
  private:
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
+  /// More tolerances in a negligible step are a jump.
+  static constexpr double most_change = 1e3;
   /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
   /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
   /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
@@ -600,15 +611,30 @@ class Integrator {
     return found.first_step;
   }
 
+  /// Lanes of `lanes` whose variables have changed by far more than their tolerances in a negligible step. That is a
+  /// jump, and its polynomial no path.
+  MANYFOLD_INLINE Mask leaps(const Mask& lanes) const {
+    if constexpr (changes_branches) {
+      const Mask negligible = lanes & (abs(state_.path.h) <= negligible_step(state_.t, t_end_));
+      if (any(negligible)) {
+        Real change[n];
+        for (int i = 0; i < n; ++i) change[i] = state_.path.increment(i, Real(-1.0));
+        return negligible & (weighted_square(change, state_.weight) > Real(n * square(most_change)));
+      }
+    }
+    return Mask(false);
+  }
+
   /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
   /// go on as they did, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the
   /// constraints that it has left by a tolerance: methods that do not solve for their stages keep that error at any h.
   /// Returns the lanes that go on. A lane that did is not helped again before a step of it has been accepted.
   MANYFOLD_INLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
     StuckLanes<Alone<System>, Real> point;
-    point.lanes = stuck & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t)) & !jump_.passed;
-    if (!any(point.lanes)) return Mask(false);
-    point.hopeless = hopeless;
+    const Mask waiting = stuck & !jump_.passed;
+    if (!any(waiting)) return waiting;
+    point.lanes = waiting & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t));
+    point.hopeless = waiting & hopeless;
     point.t = state_.t;
     point.t_end = t_end_;
     point.h = h;
@@ -619,7 +645,15 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) point.p[i] = state_.p[i];
     point.tolerances = options_.tolerances;
-    go_behind_jump(point);
+    point.passed = point.elsewhere = Mask(false);
+    if constexpr (passes_jumps) {
+      if (any(point.lanes)) go_behind_jump(point);
+    }
+    if constexpr (changes_branches) {
+      point.t_before = anchor_.t;
+      for (int i = 0; i < n; ++i) point.y_before[i] = anchor_.y[i];
+      change_branch(point);
+    }
     const Mask passed = point.passed;
     if (!any(passed)) return passed;
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
@@ -631,17 +665,33 @@ class Integrator {
     }
     const Real first_step = min(point.first_step, Real(options_.steps.max_step));
     restart(passed, select(h < Real(0.0), -first_step, first_step));
+    if constexpr (changes_branches) anchor_.t = select(point.elsewhere, Real(largest_number), anchor_.t);
     status_ = select(passed & (point.t == t_end_), code(Status::success), status_);
-    if constexpr (System::has_events) put(passage_.reached, point.t);
+    if constexpr (System::has_events) {
+      put(passage_.reached, point.t);
+      passage_.struck = passage_.struck | passage_.monitor.jump(passed, state_);
+    }
     jump_.passed = jump_.passed | passed;
     return passed;
+  }
+
+  /// Remembers where the branch was before the steps became short: these may have gone on behind its end, a tolerance
+  /// each.
+  MANYFOLD_OUTLINE void keep_anchor(const Mask& lanes) {
+    const Real age = abs(state_.t - anchor_.t);
+    const Mask old = lanes & (age > Real(1e3) * negligible_step(state_.t, t_end_)) &
+                     ((abs(state_.path.h) > Real(0.1) * age) | (age > Real(0.01) * abs(state_.t)));
+    if (!any(old)) return;
+    anchor_.t = select(old, state_.t - state_.path.h, anchor_.t);
+    for (int i = 0; i < n; ++i) {
+      anchor_.y[i] = select(old, state_.y[i] + state_.path.increment(i, Real(-1.0)), anchor_.y[i]);
+    }
   }
 
   /// Where the lanes of `point` go on, and those that do.
   static MANYFOLD_NOINLINE void go_behind_jump(StuckLanes<Alone<System>, Real>& point) {
     const auto [jumps, before, behind] = source_jump(point);
     const Mask lanes = jumps | (point.lanes & point.hopeless);
-    point.passed = Mask(false);
     if (!any(lanes)) return;
     ConsistentLanes found;
     for (int i = 0; i < n; ++i) {
@@ -650,13 +700,48 @@ class Integrator {
     }
     const Real span = max(abs(point.t_end - behind), abs(behind));
     find_consistent(lanes, behind, span, point.p, point.tolerances, found);
-    point.passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
-    point.first_step = max(found.first_step, Real(1e-10) * span);
-    point.t = behind;
-    for (int i = 0; i < n; ++i) {
-      point.y[i] = found.y[i];
-      point.dy[i] = found.dy[i];
+    const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
+    go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
+  }
+
+  /// Where hopeless lanes of `point` go on whose branch of the algebraic equations has ended.
+  static MANYFOLD_NOINLINE void change_branch(StuckLanes<Alone<System>, Real>& point) {
+    Mask lanes = point.hopeless & !point.passed;
+    Real ahead = negligible_step(point.t, point.t_end);
+    ahead = select(point.h < Real(0.0), -ahead, ahead);
+    // Steps may end shortly before the branch does.
+    for (int k = 0; k < 3 && any(lanes); ++k) {
+      ConsistentLanes found;
+      for (int i = 0; i < n; ++i) {
+        found.y[i] = point.y[i];
+        found.dy[i] = point.dy[i];
+      }
+      Mask elsewhere(false);
+      const Mask branch =
+          BranchSearch<Alone<System>, Real>(point.tolerances, point.p)
+              .find(lanes, point.t, ahead, point.t_before, point.y_before, found.y, found.dy, elsewhere);
+      const Real behind = point.t + ahead;
+      const Real span = max(abs(point.t_end - behind), abs(behind));
+      if (any(branch)) find_consistent(branch, behind, span, point.p, point.tolerances, found);
+      const Mask passed = branch & (found.status == Real(running)) & found.close;
+      point.elsewhere = point.elsewhere | (passed & elsewhere);
+      go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
+      lanes = lanes & !passed;
+      ahead = Real(10.0) * ahead;
     }
+  }
+
+  /// Puts the lanes of `passed` to the time `behind` and the values of `found`.
+  static MANYFOLD_INLINE void go_on(const Mask& passed, const Real& behind, const Real& first_step,
+                                    const ConsistentLanes& found, StuckLanes<Alone<System>, Real>& point) {
+    const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
+    put(point.first_step, first_step);
+    put(point.t, behind);
+    for (int i = 0; i < n; ++i) {
+      put(point.y[i], found.y[i]);
+      put(point.dy[i], found.dy[i]);
+    }
+    point.passed = point.passed | passed;
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
@@ -711,7 +796,13 @@ class Integrator {
   struct Jump {
     Mask passed;  ///< and no step accepted since
   };
-  typename Either<passes_jumps, Jump, None>::type jump_;
+  typename Either<leads_on, Jump, None>::type jump_;
+  /// A point of the branch of algebraic equations that an instance follows.
+  struct Anchor {
+    Real t = Real(largest_number);  ///< infinite: not known
+    Real y[n];
+  };
+  typename Either<changes_branches, Anchor, None>::type anchor_;
   // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
   typename Either<System::has_events, Passage, None>::type passage_;
 };

@@ -46,10 +46,13 @@ struct StuckLanes {
   Real h;
   Real y[n];
   Real dy[n];
+  Real t_before;  ///< where the algebraic variables were, before steps became short
+  Real y_before[n];
   Real p[System::constants_size];
   Real weight[n];
   Tolerances<n> tolerances;
   MaskOf<Real> passed;
+  MaskOf<Real> elsewhere;  ///< those whose algebraic variables have jumped
   Real first_step;
 };
 

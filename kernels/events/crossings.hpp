@@ -11,6 +11,7 @@ class Crossings : public RootSides<System, Real, State> {
   using Search = RootSearch<System, Real, State>;
   using Ends = PartEnds<Real>;
   using Base::came_from_;
+  using Base::jumped_;
   using Base::range_;
   using Base::scale_;
   using Base::side_;
@@ -63,6 +64,26 @@ class Crossings : public RootSides<System, Real, State> {
       side_[i] = select(lanes, came_from_[i], side_[i]);
       start_[i] = select(lanes, start_before[i], start_[i]);
     }
+  }
+
+  /// The state of the lanes of `lanes` has jumped to where the root functions are `here`. Those that are across there
+  /// are put among `fired`. Returns the lanes with any.
+  MANYFOLD_INLINE Mask jump(const Mask& lanes, const Roots& here, Real (&fired)[size]) {
+    Mask struck(false);
+    static_for<events>([&](auto i) {
+      constexpr double wanted = System::event(i).direction;
+      const Real side = sign(here.value[i]);
+      const Mask across = lanes & (side * side_[i] < Real(0.0));
+      const Mask now = across & ((Real(wanted) == Real(0.0)) | (Real(wanted) == side));
+      came_from_[i] = select(lanes, side_[i], came_from_[i]);
+      side_[i] = select(across, side, side_[i]);
+      start_[i] = select(lanes, here.value[i], start_[i]);
+      direction_[i] = select(lanes, select(now, side, Real(0.0)), direction_[i]);
+      fired[i] = select(lanes, select(now, Real(1.0), Real(0.0)), fired[i]);
+      struck = struck | now;
+    });
+    jumped_ = jumped_ | struck;
+    return struck;
   }
 
   /// Direction in which function i crosses there; 0: it does not.

@@ -83,6 +83,20 @@ class EventMonitor {
     return result;
   }
 
+  /// The state of the lanes of `lanes` has jumped: what is across occurs at once. Returns the lanes with an event.
+  MANYFOLD_INLINE Mask jump(const Mask& lanes, const State& state) {
+    if constexpr (System::has_state_events) {
+      Real none[n];
+      for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+      const auto here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
+      const Mask struck = crossings_.jump(lanes, here, fired_);
+      time_ = select(struck, state.t, time_);
+      return struck;
+    } else {
+      return Mask(false);
+    }
+  }
+
   /// Time of the events found last.
   MANYFOLD_INLINE const Real& time() const { return time_; }
   /// Did event `event` occur in lane `lane`?

@@ -80,7 +80,7 @@ class RootSides {
         // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
         // seen next.
         const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
-        const Mask near = abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]);
+        const Mask near = !jumped_ & (abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]));
         const Mask through = near & (passing_[i] != Real(0.0));
         const Real sided = select(through, passing_[i], select(value != Real(0.0), sign(value), at_zero));
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
@@ -98,6 +98,7 @@ class RootSides {
         side_[i] = select(lanes, side, side_[i]);
         start_[i] = select(lanes, value, start_[i]);
       }
+      jumped_ = jumped_ & !lanes;
     }
   }
 
@@ -127,6 +128,7 @@ class RootSides {
     }
   }
 
+  Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real start_[size];                                     ///< root functions at the begin of the next step
   Real came_from_[size];                                 ///< the side at the begin of the last step

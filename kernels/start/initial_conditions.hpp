@@ -154,12 +154,7 @@ class InitialConditions {
   static constexpr MANYFOLD_INLINE int variable_of(int unknown) { return unknowns.variable[unknown]; }
   static constexpr MANYFOLD_INLINE bool is_derivative(int unknown) { return unknowns.derivative[unknown]; }
 
-  /// Pivots in columns of F_y' are preferred.
-  struct SearchStructure {
-    static constexpr int n = System::n;
-    static constexpr Pattern<n> matrix = Unknowns().pattern(false);
-    static constexpr Pattern<n> preferred = Unknowns().pattern(true);
-  };
+  using SearchStructure = manyfold::SearchStructure<System, at_start>;
   static_assert(
       determines_algebraic(),
       "manyfold: all variables state index 1 (the default), but the equations as they are do not determine the "

@@ -52,4 +52,12 @@ struct InitialUnknowns {
   }
 };
 
+/// The matrix of that search. Pivots in columns of F_y' are preferred.
+template <class System, bool at_start>
+struct SearchStructure {
+  static constexpr int n = System::n;
+  static constexpr Pattern<n> matrix = InitialUnknowns<System, at_start>().pattern(false);
+  static constexpr Pattern<n> preferred = InitialUnknowns<System, at_start>().pattern(true);
+};
+
 }  // namespace manyfold

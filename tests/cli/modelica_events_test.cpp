@@ -498,6 +498,23 @@ TEST_F(ModelicaEvents, SubscriptsThatFollowFromConditions) {
       {"rodas5p", "bdf"});
 }
 
+// The output of a trigger jumps where its feedback is as strong as its limits allow. Reference: the voltage of the
+// integrator goes to and fro between thresholds +-u, where 1 / gain of the amplifier is 6 / cosh^2, with a period of 4
+// u / 400 V/s; SciPy's Radau between the jumps, started anew at every one. The jump is one event.
+TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
+  solve("",
+        "Real 'u'(start = 0.0, fixed = true);\nReal 'v';\nReal 'in';\nReal 'i'(start = 0.006);\n"
+        "Integer 'count'(start = 0, fixed = true);\n",
+        "equation\nder('u') = -'v' / 0.0375;\n'in' = 'u' - 1000.0 * 'i';\n'u' - 'v' = 2500.0 * 'i';\n"
+        "'v' = 15.0 * tanh(1000.0 * 'in');\nwhen 'v' > 0.0 then\n'count' = pre('count') + 1;\nend when;\n"
+        "annotation(experiment(StopTime = 1.0));\n",
+        [](const json& values) {
+          expect(values, "count", 10.0);
+          expect(values, "u", 0.36952, 2e-5);
+        },
+        {"rodas5p", "radau5", "bdf"});
+}
+
 // The means of a sine over its periods, and its least sample: clocks and starts that follow from the time of the start
 // and from what is computed there.
 TEST_F(ModelicaEvents, StartsThatAreComputed) {

@@ -140,6 +140,20 @@ TEST_F(ModelicaFiles, InlinedStagesKeepSmallResistances) {
   EXPECT_NEAR(found["values"]["i"].get<double>(), 12.0 / 3.02 * -std::expm1(-3.02), 1e-7);
 }
 
+// `compile` alone said so; once each.
+TEST_F(ModelicaFiles, ParametersThatShapeTheEquationsAreTold) {
+  std::ofstream(folder_ / "coil.mo") << "model coil\n  parameter Real R = 2, L = 0;\n  Real v, i, u;\nequation\n"
+                                        "  v = sin(time);\n  v = R*i + u;\n  u = L*der(i);\nend coil;\n";
+  for (const std::string command : {"check coil.mo", "solve coil.mo --times 0,1 --json"}) {
+    const auto outcome = call(command);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const std::string text = "the parameter 'L' is 0";
+    const std::size_t first = outcome.err.find(text);
+    ASSERT_NE(first, std::string::npos) << command << ": " << outcome.err;
+    EXPECT_EQ(outcome.err.find(text, first + 1), std::string::npos) << command << ": " << outcome.err;
+  }
+}
+
 // Half of the values are zero, and compared within 1e-7.
 TEST_F(ModelicaFiles, APositionConstraintIsKept) {
   expect_reference("pendulum_index3", "--rtol 1e-8 --atol 1e-10", 1e-4);

@@ -1,5 +1,7 @@
 // Sources that are switched without an event: algebraic variables jump with them, diodes begin to conduct, and the
-// integration goes on behind the jump. Where a solution ends, none is made up.
+// integration goes on behind the jump. So it does where a branch of the algebraic equations ends and another one goes
+// on; where none does, none is made up.
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -65,7 +67,7 @@ struct SixPulseBridge {
   }
 };
 
-/// z belongs to a branch of 0 = z^3 - z + t - 1 that ends at t = 1 + 2 / (3 sqrt(3)); another one goes on.
+/// z belongs to a branch of 0 = z^3 - z + rate t - 1 that ends at rate t = 1 + 2 / (3 sqrt(3)); another one goes on.
 struct Fold {
   static constexpr const char* name = "fold";
   static constexpr double t_span[] = {0.0, 3.0};
@@ -74,6 +76,36 @@ struct Fold {
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
     f[0] = y[1];
     f[1] = y[1] * y[1] * y[1] - y[1] + p[0] * t - 1.0;
+  }
+};
+
+/// The branch ends at t = 1, where z moves down. A solution is above.
+struct DeadEnd {
+  static constexpr const char* name = "dead_end";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Variable variables[] = {{.name = "x"}, {.name = "z", .initial = 1.0, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "rate", .value = 1.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = y[1];
+    f[1] = (y[1] * y[1] + p[0] * t - 1.0) * (y[1] - 5.0);
+  }
+};
+
+/// An amplifier of gain 15000 with limits, whose output is fed back to its input, and an integrator behind it.
+struct SchmittTrigger {
+  static constexpr const char* name = "schmitt_trigger";
+  static constexpr double t_span[] = {0.0, 0.2};
+  static constexpr Variable variables[] = {{.name = "triangle"},
+                                           {.name = "i", .initial = 6e-3, .algebraic = true},
+                                           {.name = "rectangle", .initial = -15.0, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "gain", .value = 15000.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto input = y[0] - 1000.0 * y[1];
+    const auto amplified = p[0] * input;
+    f[0] = -y[2] / 0.0375;
+    f[1] = y[0] - y[2] - 2500.0 * y[1];
+    f[2] =
+        y[2] - select(amplified > 15.0, 15.0 + 0.0 * input, select(amplified < -15.0, -15.0 + 0.0 * input, amplified));
   }
 };
 
@@ -198,19 +230,66 @@ TEST(SixPulseBridge, ReturnsToTheConstraints) {
   }
 }
 
-TEST(Fold, IsNoJump) {
+// Reference: the integral of z dt, of z (1 - 3 z^2) dz by the equation, up to the fold at z = 1 / sqrt(3) and from
+// z = -2 / sqrt(3) on. Near the fold z is the root of the time that is left: errors of x are ten tolerances.
+TEST(Fold, LeadsToTheOtherBranch) {
   const auto expect = [](const LoadedKernel& kernel) {
     for (const double rtol : {1e-3, 1e-6}) {
       const test::Results result = solve<Fold>(kernel, rtol, {3.0});
-      EXPECT_NE(result.outcomes[0].status, Status::success) << kernel.kernel->method;
-      // z changes like the root of the time that is left.
-      EXPECT_NEAR(result.outcomes[0].t_reached, 1.0 + 2.0 / (3.0 * std::numbers::sqrt3), 0.01) << kernel.kernel->method;
+      ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method;
+      EXPECT_NEAR(result.values[0], -0.67846072878, 10.0 * rtol) << kernel.kernel->method;
+      EXPECT_NEAR(result.values[1], -1.5213797068, 3.0 * rtol) << kernel.kernel->method;
     }
   };
   expect(test::own_kernel<Fold, Radau5>());
   expect(test::own_kernel<Fold, Rodas5p>());
   expect(test::own_kernel<Fold, Esdirk54>());
   expect(test::own_kernel<Fold, Bdf>());
+}
+
+TEST(Fold, DoesNotDependOnItsNeighbours) {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 12; ++i) rows.push_back({0.4 + 0.1 * i});
+  expect_independence<Fold>(rows, 3.0);
+}
+
+// What lies on the other side, where fast dynamics would not go, is no continuation.
+TEST(DeadEnd, IsNoFold) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-3, 1e-6}) {
+      const test::Results result = solve<DeadEnd>(kernel, rtol, {3.0});
+      EXPECT_NE(result.outcomes[0].status, Status::success) << kernel.kernel->method;
+      // z changes like the root of the time that is left.
+      EXPECT_NEAR(result.outcomes[0].t_reached, 1.0, 0.01) << kernel.kernel->method;
+    }
+  };
+  expect(test::own_kernel<DeadEnd, Radau5>());
+  expect(test::own_kernel<DeadEnd, Rodas5p>());
+  expect(test::own_kernel<DeadEnd, Esdirk54>());
+  expect(test::own_kernel<DeadEnd, Bdf>());
+}
+
+// Reference: a triangle between the thresholds, with 400 V per second. Behind the kink, Newton's method takes the steep
+// extension of the amplified branch for a solution, within its tolerance for the current: that moves a threshold by up
+// to 0.2 mV here, and later times by the sum of these.
+TEST(SchmittTrigger, SwitchesAtItsThresholds) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    const test::Results result = solve<SchmittTrigger>(kernel, 1e-8, {0.02, 0.06, 0.2});
+    ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method;
+    const double threshold = 10.0 - 1e-3 / 0.6;
+    const double slope = 400.0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double time = std::array{0.02, 0.06, 0.2}[k];
+      const double phase = std::fmod(slope * time + threshold, 4.0 * threshold);
+      const double triangle = phase < 2.0 * threshold ? phase - threshold : 3.0 * threshold - phase;
+      EXPECT_NEAR(result.values[3 * k], triangle, 2e-3) << kernel.kernel->method << " " << k;
+      EXPECT_NEAR(result.values[3 * k + 2], phase < 2.0 * threshold ? -15.0 : 15.0, 1e-4) << kernel.kernel->method;
+    }
+  };
+  expect(test::own_kernel<SchmittTrigger, Radau5>());
+  expect(test::own_kernel<SchmittTrigger, Rodas5p>());
+  expect(test::own_kernel<SchmittTrigger, Esdirk54>());
+  expect(test::own_kernel<SchmittTrigger, Bdf>());
 }
 
 }  // namespace

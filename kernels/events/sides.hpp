@@ -80,7 +80,7 @@ class RootSides {
         // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
         // seen next.
         const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
-        const Mask near = !jumped_ & (abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i]));
+        const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i])) & !jumped_;
         const Mask through = near & (passing_[i] != Real(0.0));
         const Real sided = select(through, passing_[i], select(value != Real(0.0), sign(value), at_zero));
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is

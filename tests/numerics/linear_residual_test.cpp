@@ -58,8 +58,8 @@ struct AmplifierResidual : TransistorAmplifier {
   static constexpr const char* name = "amplifier_residual";
   // In place of those of the base.
   static void rhs();
-  static void mass_matrix();
-  static void jacobian();
+  static constexpr bool mass_matrix = false;
+  static constexpr bool jacobian = false;
   static constexpr void residual(const auto& t, const auto& y, const auto& dy, const auto& p, auto& F) {
     TransistorAmplifier::rhs(t, y, p, F);
     const auto between = [&](int first, int C) {

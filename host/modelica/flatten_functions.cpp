@@ -233,7 +233,8 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
     for (int turns = 0;; ++turns) {
       const double condition = numeric(scalar(*statement.branches[0].condition, frame.scope));
       if (std::isnan(condition)) {
-        fail(statement.place, "how often this loop turns depends on variables: not supported");
+        execute_open_loop(statement, frame, 0);
+        break;
       }
       if (condition == 0.0) break;
       if (turns == most_turns) fail(statement.place, fmt::format("this loop turns more than {} times", most_turns));
@@ -260,6 +261,36 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
     });
   }
   frame.left = graph_.number(0.0);
+}
+
+/// A loop whose condition depends on variables, after `turns` turns: each further one is carried out for those that are
+/// still in it. Such loops search arrays: they turn as often as these have rows at most.
+void Flattener::execute_open_loop(const Statement& statement, Frame& frame, int turns) {
+  const Node condition = scalar(*statement.branches[0].condition, frame.scope);
+  if (graph_.is_number(condition, 0.0)) return;
+  int most = 0;
+  for (const auto& entry : frame.scope.values) {
+    for (const int size : entry.second.dims) most = std::max(most, size);
+  }
+  if (most == 0) fail(statement.place, "how often this loop turns depends on variables: not supported");
+  if (turns == most) {
+    assert_that(graph_.negation(condition), fmt::format("a loop turns more than {} times", most), statement.place);
+    return;
+  }
+  Frame inside = frame;
+  const Frame outside = frame;
+  within(condition, [&] {
+    execute(statement.branches[0].body, inside);
+    const Node ended = graph_.disjunction(inside.left, inside.returned);
+    if (!graph_.is_number(ended)) {
+      fail(statement.place, "whether this loop is left depends on variables, and so does its condition: not supported");
+    }
+    if (graph_.is_number(ended, 0.0)) execute_open_loop(statement, inside, turns + 1);
+  });
+  inside.left = graph_.number(0.0);
+  const Node returned = graph_.choice(condition, inside.returned, outside.returned);
+  merge_frames(condition, inside, outside, frame, statement.place);
+  frame.returned = returned;
 }
 
 Value Flattener::current(const std::string& name, const Frame& frame, Place place) {

@@ -175,6 +175,7 @@ class Flattener {
   void execute(const Statement& statement, Frame& frame);
   void execute_choice(const Statement& statement, std::size_t branch, Frame& frame);
   void execute_loop(const Statement& statement, Frame& frame);
+  void execute_open_loop(const Statement& statement, Frame& frame, int turns);
   void execute_when(const Statement& statement, Frame& frame);
   void assign(const Expression& target, const Value& value, Frame& frame);
   void assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,

@@ -501,6 +501,27 @@ TEST_F(ModelicaEvents, SubscriptsThatFollowFromConditions) {
 // The output of a trigger jumps where its feedback is as strong as its limits allow. Reference: the voltage of the
 // integrator goes to and fro between thresholds +-u, where 1 / gain of the amplifier is 6 / cosh^2, with a period of 4
 // u / 400 V/s; SciPy's Radau between the jumps, started anew at every one. The jump is one event.
+// As Modelica.Blocks.Sources.TimeTable does: a loop of a function looks for the interval, and says when the next
+// begins.
+TEST_F(ModelicaEvents, ALoopSearchesATable) {
+  solve(
+      "function 'search'\ninput Real[:, 2] 'table';\ninput Real 't';\ninput Integer 'last';\noutput Real 'a';\n"
+      "output Real 'until';\noutput Integer 'next';\nalgorithm\n'next' := 'last';\n"
+      "while 'next' < size('table', 1) and 't' + 1e-12 >= 'table'['next', 1] loop\n'next' := 'next' + 1;\nend while;\n"
+      "'until' := 'table'['next', 1];\n'a' := 'table'['next' - 1, 2];\nend 'search';\n",
+      "discrete Real 'a';\ndiscrete Real 'until'(start = 0.0, fixed = true);\nInteger 'last'(start = 1, fixed = "
+      "true);\n"
+      "Real 'x'(start = 0.0, fixed = true);\n",
+      "algorithm\nwhen {time >= pre('until'), initial()} then\n('a', 'until', 'last') := 'search'({{0.0, 1.0}, {1.0, "
+      "2.0}, {2.5, -1.0}, {4.0, 0.0}}, time, 'last');\nend when;\nequation\nder('x') = 'a';\n"
+      "annotation(experiment(StopTime = 3.5));\n",
+      [](const json& values) {
+        expect(values, "last", 4.0);
+        expect(values, "x", 3.0);
+      },
+      {"rodas5p"});
+}
+
 TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
   solve("",
         "Real 'u'(start = 0.0, fixed = true);\nReal 'v';\nReal 'in';\nReal 'i'(start = 0.006);\n"

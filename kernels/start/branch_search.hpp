@@ -18,12 +18,13 @@ template <class System>
 constexpr bool has_branches() {
 #if defined(__CUDACC__)
   return false;
-#endif
+#else
   if (System::highest_index() > 1 || System::singular_mass_matrix()) return false;
   for (int j = 0; j < System::n; ++j) {
     if (!System::derivative_occurs(j)) return true;
   }
   return false;
+#endif
 }
 
 template <class System, class Real>

@@ -201,8 +201,8 @@ TEST_F(Compilation, EveryPrecisionTakesTheKernelWithoutWarnings) {
       EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
       const Usage usage = usage_of(code.log, "manyfold_integrate");
       if (tile == 1) {
-        // Four registers of what output times need, in single precision.
-        EXPECT_LE(usage.spill_stores, 16) << precision;
+        // Single precision keeps to 128 registers, for more warps, and that costs a dozen of them.
+        EXPECT_LE(usage.spill_stores, 48) << precision;
       }
       std::cout << precision << " tile " << tile << ": " << usage.registers << " registers, " << usage.spill_stores
                 << " bytes spilled\n";

@@ -8,10 +8,9 @@
 #include "../events/event_monitor.hpp"
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
-#include "../start/branch_search.hpp"
-#include "../start/initial_conditions.hpp"
-#include "jumps.hpp"
+#include "../start/consistent_lanes.hpp"
 #include "step_controller.hpp"
+#include "stuck_lanes.hpp"
 
 namespace manyfold {
 
@@ -52,8 +51,6 @@ class Integrator {
   using Team = TeamOf<System>;
   using Events = EventMonitor<Alone<System>, Real, State>;
   static constexpr int n = System::n;
-  /// Status of a lane that is being integrated; finished lanes hold a `Status` as a number of the lane type.
-  static constexpr double running = -1.0;
   static constexpr bool projects = manyfold::projects<System>();
   /// Are algebraic variables settled at output times?
   static constexpr bool settles = settles_output<Alone<System>>();
@@ -94,7 +91,7 @@ class Integrator {
     lanes.first_step = point.first_step;
     lanes.residual_norm = point.residual_norm;
     lanes.worst_equation = point.worst_equation;
-    lanes.status = select(point.consistent, InitialReal(running), reason(point));
+    lanes.status = select(point.consistent, InitialReal(running), failure_of(point));
     if constexpr (projects) {
       // Where projection would move it at once, an instance starts from values that contradict the invariants.
       const auto projected = project<System>(point.consistent, lanes.t, lanes.y, lanes.p, options.tolerances);
@@ -137,7 +134,7 @@ class Integrator {
     state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
     control_.restart(Lanes::only(lane), state_);
-    if constexpr (changes_branches) put(anchor_.t, largest_number);
+    begin_branch(Lanes::only(lane));
     if constexpr (leads_on) jump_.passed = jump_.passed & !Lanes::only(lane);
     put(accepted_, 0.0);
     put(rejected_, 0.0);
@@ -315,7 +312,7 @@ class Integrator {
     const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     restart(lanes, forward * h);
-    if constexpr (changes_branches) anchor_.t = select(lanes, Real(largest_number), anchor_.t);
+    begin_branch(lanes);
   }
 
   /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
@@ -532,69 +529,10 @@ class Integrator {
     return met;
   }
 
-  /// Why no consistent conditions were found.
-  static MANYFOLD_INLINE InitialReal reason(const InitialPoint<InitialReal>& point) {
-    return select(point.singular, InitialReal(static_cast<double>(Status::singular_jacobian)),
-                  InitialReal(static_cast<double>(Status::inconsistent_initial_conditions)));
-  }
-
-  /// Consistent conditions in the lanes of a pack, and how they were found.
-  struct ConsistentLanes {
-    Real y[n];
-    Real dy[n];
-    Real status = Real(running);
-    Real residual_norm = Real(0.0);
-    Real worst_equation = Real(-1.0);
-    Real first_step = Real(0.0);
-    Mask moved = Mask(false);
-    Mask close = Mask(false);
-  };
-
-  /// Makes y and y' of `found` consistent at a time in the lanes of `lanes`. In double precision, like at the start,
-  /// whose packs may have fewer lanes.
-  static MANYFOLD_INLINE void find_consistent(const Mask& lanes, const Real& time, const Real& span,
-                                              const Real (&constants)[System::constants_size],
-                                              const Tolerances<n>& tolerances, ConsistentLanes& found) {
-    using Wide = LaneTraits<InitialReal>;
-    for (int first = 0; first < Lanes::width; first += Wide::width) {
-      const auto widen = [first](InitialReal& to, const Real& from) {
-        for (int k = 0; k < Wide::width; ++k) Wide::set(to, k, Lanes::get(from, first + k));
-      };
-      InitialReal t;
-      InitialReal longest;
-      InitialReal wanted;
-      InitialReal y[n];
-      InitialReal dy[n];
-      InitialReal p[System::constants_size];
-      widen(t, time);
-      widen(longest, span);
-      widen(wanted, select(lanes, Real(1.0), Real(0.0)));
-      for (int i = 0; i < n; ++i) widen(y[i], found.y[i]);
-      for (int i = 0; i < System::constants_size; ++i) widen(p[i], constants[i]);
-      InitialConditions<Alone<System>, InitialReal, false> conditions;
-      const auto point = conditions.solve(wanted != InitialReal(0.0), t, longest, y, dy, p, tolerances);
-      const InitialReal status = select(point.consistent, InitialReal(running), reason(point));
-      for (int k = 0; k < Wide::width; ++k) {
-        if (!Lanes::test(lanes, first + k)) continue;
-        const auto put = [&](Real& to, const InitialReal& from) { Lanes::set(to, first + k, Wide::get(from, k)); };
-        put(found.status, status);
-        put(found.residual_norm, point.residual_norm);
-        put(found.worst_equation, point.worst_equation);
-        put(found.first_step, point.first_step);
-        if (Wide::test(point.moved, k)) found.moved = found.moved | Lanes::only(first + k);
-        if (Wide::test(point.close, k)) found.close = found.close | Lanes::only(first + k);
-        for (int i = 0; i < n; ++i) {
-          put(found.y[i], y[i]);
-          put(found.dy[i], dy[i]);
-        }
-      }
-    }
-  }
-
   /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
   /// are none. Returns the first step that suits them.
   MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
-    ConsistentLanes found;
+    ConsistentLanes<System, Real> found;
     for (int i = 0; i < n; ++i) {
       found.y[i] = state_.y[i];
       found.dy[i] = state_.dy[i];
@@ -625,16 +563,10 @@ class Integrator {
     return Mask(false);
   }
 
-  /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
-  /// go on as they did, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the
-  /// constraints that it has left by a tolerance: methods that do not solve for their stages keep that error at any h.
-  /// Returns the lanes that go on. A lane that did is not helped again before a step of it has been accepted.
-  MANYFOLD_INLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
+  /// What is known of `lanes` before their attempt of length h.
+  MANYFOLD_INLINE StuckLanes<Alone<System>, Real> copy_of(const Mask& lanes, const Real& h) const {
     StuckLanes<Alone<System>, Real> point;
-    const Mask waiting = stuck & !jump_.passed;
-    if (!any(waiting)) return waiting;
-    point.lanes = waiting & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t));
-    point.hopeless = waiting & hopeless;
+    point.lanes = lanes;
     point.t = state_.t;
     point.t_end = t_end_;
     point.h = h;
@@ -645,6 +577,18 @@ class Integrator {
     }
     for (int i = 0; i < System::constants_size; ++i) point.p[i] = state_.p[i];
     point.tolerances = options_.tolerances;
+    return point;
+  }
+
+  /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
+  /// go on as they did, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the
+  /// constraints that it has left by a tolerance: methods that do not solve for their stages keep that error at any h.
+  /// Returns the lanes that go on. A lane that did is not helped again before a step of it has been accepted.
+  MANYFOLD_INLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
+    const Mask waiting = stuck & !jump_.passed;
+    if (!any(waiting)) return waiting;
+    auto point = copy_of(waiting & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t)), h);
+    point.hopeless = waiting & hopeless;
     point.passed = point.elsewhere = Mask(false);
     if constexpr (passes_jumps) {
       if (any(point.lanes)) go_behind_jump(point);
@@ -665,7 +609,7 @@ class Integrator {
     }
     const Real first_step = min(point.first_step, Real(options_.steps.max_step));
     restart(passed, select(h < Real(0.0), -first_step, first_step));
-    if constexpr (changes_branches) anchor_.t = select(point.elsewhere, Real(largest_number), anchor_.t);
+    begin_branch(passed & point.elsewhere);
     status_ = select(passed & (point.t == t_end_), code(Status::success), status_);
     if constexpr (System::has_events) {
       put(passage_.reached, point.t);
@@ -675,73 +619,27 @@ class Integrator {
     return passed;
   }
 
+  /// The lanes of `lanes` are on a branch of the algebraic equations that they have not come to by steps.
+  MANYFOLD_INLINE void begin_branch(const Mask& lanes) {
+    if constexpr (changes_branches) {
+      anchor_.t = select(lanes, state_.t, anchor_.t);
+      for (int i = 0; i < n; ++i) anchor_.y[i] = select(lanes, state_.y[i], anchor_.y[i]);
+    }
+  }
+
   /// Remembers where the branch was before the steps became short: these may have gone on behind its end, a tolerance
-  /// each.
+  /// each. A path that no step has made yet tells nothing.
   MANYFOLD_OUTLINE void keep_anchor(const Mask& lanes) {
     const Real age = abs(state_.t - anchor_.t);
-    const Mask old = lanes & (age > Real(1e3) * negligible_step(state_.t, t_end_)) &
-                     ((abs(state_.path.h) > Real(0.1) * age) | (age > Real(0.01) * abs(state_.t)));
+    const Real length = abs(state_.path.h);
+    const Mask stepped = lanes & !jump_.passed & (length <= Real(1.0 + 1e-6) * age);
+    const Mask old = stepped & (age > Real(1e3) * negligible_step(state_.t, t_end_)) &
+                     ((length > Real(0.1) * age) | (age > Real(0.01) * abs(state_.t)));
     if (!any(old)) return;
     anchor_.t = select(old, state_.t - state_.path.h, anchor_.t);
     for (int i = 0; i < n; ++i) {
       anchor_.y[i] = select(old, state_.y[i] + state_.path.increment(i, Real(-1.0)), anchor_.y[i]);
     }
-  }
-
-  /// Where the lanes of `point` go on, and those that do.
-  static MANYFOLD_NOINLINE void go_behind_jump(StuckLanes<Alone<System>, Real>& point) {
-    const auto [jumps, before, behind] = source_jump(point);
-    const Mask lanes = jumps | (point.lanes & point.hopeless);
-    if (!any(lanes)) return;
-    ConsistentLanes found;
-    for (int i = 0; i < n; ++i) {
-      found.y[i] = point.y[i] + select(jumps, before - point.t, point.h) * point.dy[i];
-      found.dy[i] = point.dy[i];
-    }
-    const Real span = max(abs(point.t_end - behind), abs(behind));
-    find_consistent(lanes, behind, span, point.p, point.tolerances, found);
-    const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
-    go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
-  }
-
-  /// Where hopeless lanes of `point` go on whose branch of the algebraic equations has ended.
-  static MANYFOLD_NOINLINE void change_branch(StuckLanes<Alone<System>, Real>& point) {
-    Mask lanes = point.hopeless & !point.passed;
-    Real ahead = negligible_step(point.t, point.t_end);
-    ahead = select(point.h < Real(0.0), -ahead, ahead);
-    // Steps may end shortly before the branch does.
-    for (int k = 0; k < 3 && any(lanes); ++k) {
-      ConsistentLanes found;
-      for (int i = 0; i < n; ++i) {
-        found.y[i] = point.y[i];
-        found.dy[i] = point.dy[i];
-      }
-      Mask elsewhere(false);
-      const Mask branch =
-          BranchSearch<Alone<System>, Real>(point.tolerances, point.p)
-              .find(lanes, point.t, ahead, point.t_before, point.y_before, found.y, found.dy, elsewhere);
-      const Real behind = point.t + ahead;
-      const Real span = max(abs(point.t_end - behind), abs(behind));
-      if (any(branch)) find_consistent(branch, behind, span, point.p, point.tolerances, found);
-      const Mask passed = branch & (found.status == Real(running)) & found.close;
-      point.elsewhere = point.elsewhere | (passed & elsewhere);
-      go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
-      lanes = lanes & !passed;
-      ahead = Real(10.0) * ahead;
-    }
-  }
-
-  /// Puts the lanes of `passed` to the time `behind` and the values of `found`.
-  static MANYFOLD_INLINE void go_on(const Mask& passed, const Real& behind, const Real& first_step,
-                                    const ConsistentLanes& found, StuckLanes<Alone<System>, Real>& point) {
-    const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
-    put(point.first_step, first_step);
-    put(point.t, behind);
-    for (int i = 0; i < n; ++i) {
-      put(point.y[i], found.y[i]);
-      put(point.dy[i], found.dy[i]);
-    }
-    point.passed = point.passed | passed;
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
@@ -799,7 +697,7 @@ class Integrator {
   typename Either<leads_on, Jump, None>::type jump_;
   /// A point of the branch of algebraic equations that an instance follows.
   struct Anchor {
-    Real t = Real(largest_number);  ///< infinite: not known
+    Real t;
     Real y[n];
   };
   typename Either<changes_branches, Anchor, None>::type anchor_;

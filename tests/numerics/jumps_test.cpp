@@ -79,6 +79,29 @@ struct Fold {
   }
 };
 
+/// A tunnel diode without its capacitance, behind a resistance and beside a leak, in series with an inductance and a
+/// source: three algebraic unknowns, of which one combination has the fold.
+struct TunnelDiode {
+  static constexpr const char* name = "tunnel_diode";
+  static constexpr double t_span[] = {0.0, 20.0};
+  static constexpr Variable variables[] = {{.name = "i"},
+                                           {.name = "v1", .initial = -1.5, .algebraic = true},
+                                           {.name = "v2", .initial = -1.5, .algebraic = true},
+                                           {.name = "id", .algebraic = true}};
+  enum Constants { L, E, R, g, r };
+  static constexpr Parameter parameters[] = {{.name = "L", .value = 1.0},
+                                             {.name = "E", .value = 3.0},
+                                             {.name = "R", .value = 0.3},
+                                             {.name = "g", .value = 0.2},
+                                             {.name = "r", .value = 0.1}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = (p[E] * sin(t) - p[R] * y[0] - y[2]) / p[L];
+    f[1] = y[3] - (y[1] * y[1] * y[1] / 3.0 - y[1]);
+    f[2] = y[2] - y[1] - p[r] * y[3];
+    f[3] = y[0] - y[3] - p[g] * y[2];
+  }
+};
+
 /// The branch ends at t = 1, where z moves down. A solution is above.
 struct DeadEnd {
   static constexpr const char* name = "dead_end";
@@ -251,6 +274,22 @@ TEST(Fold, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({0.4 + 0.1 * i});
   expect_independence<Fold>(rows, 3.0);
+}
+
+// Reference: SciPy's DOP853 at rtol 1e-12 for the current alone, v1 by a root search on its branch, from fold to fold,
+// where v1 goes to the other root at the same current. Each of the seven folds is left late by 1e-9 |t| or more.
+TEST(TunnelDiode, LeavesSevenFolds) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-4, 1e-6}) {
+      const test::Results result = solve<TunnelDiode>(kernel, rtol, {20.0});
+      EXPECT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method << " rtol " << rtol;
+      EXPECT_NEAR(result.values[0], 0.5881420696, 10.0 * rtol + 1e-7) << kernel.kernel->method << " rtol " << rtol;
+      EXPECT_NEAR(result.values[1], 1.8319451702, 10.0 * rtol + 1e-7) << kernel.kernel->method << " rtol " << rtol;
+    }
+  };
+  expect(test::own_kernel<TunnelDiode, Radau5>());
+  expect(test::own_kernel<TunnelDiode, Rodas5p>());
+  expect(test::own_kernel<TunnelDiode, Bdf>());
 }
 
 // What lies on the other side, where fast dynamics would not go, is no continuation. Many rates: near the end the

@@ -15,7 +15,8 @@ function 'Modelica.Fluid.Utilities.evaluatePoly3_derivativeAtZero'
 protected
   Real 'u' = 'x' / 'x1';
 algorithm
-  'y' := 'u' * ('x1' * 'y0d' + 'u' * (3.0 * 'y1' - 'x1' * ('y1d' + 2.0 * 'y0d') + 'u' * ('x1' * ('y1d' + 'y0d') - 2.0 * 'y1')));
+  'y' := 'u' * ('x1' * 'y0d' + 'u' * (3.0 * 'y1' - 'x1' * ('y1d' + 2.0 * 'y0d')
+    + 'u' * ('x1' * ('y1d' + 'y0d') - 2.0 * 'y1')));
 end 'Modelica.Fluid.Utilities.evaluatePoly3_derivativeAtZero';
 
 function 'Modelica.Fluid.Utilities.regRoot'
@@ -141,7 +142,6 @@ protected
   Real 'level';
   Real 'theta';
   Real 'rho';
-  Boolean 'equal' = abs('y0d' - 'y1d') <= 2.220446049250313e-14;
 algorithm
   assert('x0' < 'x1', "regFun3(): Data points not sorted appropriately. Please flip arguments.");
   'y' := 'y0' + ('x' - 'x0') * ('y0d' + ('x' - 'x0') / 'h' * ('b' + ('x' - 'x0') * 'k' / 'h'));
@@ -149,11 +149,11 @@ algorithm
   if abs('s') <= 0.0 then
     'y' := 'y0' + 's' * ('x' - 'x0');
     'c' := 0.0;
-  elseif abs('k') >= 2.220446049250313e-14 and not ('equal' and 'y1' > 'y0' + 'y0d' * 'h') then
+  elseif abs('k') >= 2.220446049250313e-14 
+    and not (abs('y0d' - 'y1d') <= 2.220446049250313e-14 and 's' > 'y0d') then
     'mu' := -'b' * 'h' / (3.0 * 'k');
     'level' := 'y0d' - 'b' * 'b' / (3.0 * 'k');
-    'least' := if 'equal' then 'y0d'
-      else (6.0 * 's' * ('y0d' + 'y1d' - 1.5 * 's') - 'y0d' * 'y1d' - 'y0d' ^ 2 - 'y1d' ^ 2) / (3.0 * 'k');
+    'least' := (6.0 * 's' * ('y0d' + 'y1d' - 1.5 * 's') - 'y0d' * 'y1d' - 'y0d' ^ 2 - 'y1d' ^ 2) / (3.0 * 'k');
     'rho' := 0.25 * sign('s') * min(abs('level'), abs('s'));
     if 'mu' > 0.0 and 'h' - 'mu' < 'h' and 's' * 'level' <= 0.0 or abs('rho') < abs('least') and 'least' * 's' >= 0.0
       or abs('rho') < abs(0.1 * 's') then
@@ -264,8 +264,9 @@ protected
   Real 'b'[2] = smooth(0, if 'T' < 'data'.'Tlimit' then 'data'.'blow' else 'data'.'bhigh');
 algorithm
   'h' := 'data'.'R_s' * (-'a'[1] + 'T' * ('b'[1] + 'a'[2] * log('T') + 'T' * ('a'[3] + 'T' * ('a'[4] / 2.0 + 'T'
-    * ('a'[5] / 3.0 + 'T' * ('a'[6] / 4.0 + 'a'[7] / 5.0 * 'T')))))) / 'T' - (if 'exclEnthForm' then 'data'.'Hf' else 0.0)
-    + (if 'refChoice' == 1 then 'data'.'H0' else 0.0) + (if 'refChoice' == 3 then 'h_off' else 0.0);
+    * ('a'[5] / 3.0 + 'T' * ('a'[6] / 4.0 + 'a'[7] / 5.0 * 'T')))))) / 'T'
+    - (if 'exclEnthForm' then 'data'.'Hf' else 0.0) + (if 'refChoice' == 1 then 'data'.'H0' else 0.0)
+    + (if 'refChoice' == 3 then 'h_off' else 0.0);
 end 'Modelica.Media.IdealGases.Common.Functions.h_T';
 
 function 'Modelica.Media.IdealGases.Common.Functions.h_Tlow'
@@ -278,9 +279,10 @@ function 'Modelica.Media.IdealGases.Common.Functions.h_Tlow'
 protected
   Real 'a'[7] = 'data'.'alow';
 algorithm
-  'h' := 'data'.'R_s' * (-'a'[1] + 'T' * ('data'.'blow'[1] + 'a'[2] * log('T') + 'T' * ('a'[3] + 'T' * ('a'[4] / 2.0 + 'T'
-    * ('a'[5] / 3.0 + 'T' * ('a'[6] / 4.0 + 'a'[7] / 5.0 * 'T')))))) / 'T' - (if 'exclEnthForm' then 'data'.'Hf' else 0.0)
-    + (if 'refChoice' == 1 then 'data'.'H0' else 0.0) + (if 'refChoice' == 3 then 'h_off' else 0.0);
+  'h' := 'data'.'R_s' * (-'a'[1] + 'T' * ('data'.'blow'[1] + 'a'[2] * log('T') + 'T' * ('a'[3] + 'T'
+    * ('a'[4] / 2.0 + 'T' * ('a'[5] / 3.0 + 'T' * ('a'[6] / 4.0 + 'a'[7] / 5.0 * 'T')))))) / 'T'
+    - (if 'exclEnthForm' then 'data'.'Hf' else 0.0) + (if 'refChoice' == 1 then 'data'.'H0' else 0.0)
+    + (if 'refChoice' == 3 then 'h_off' else 0.0);
 end 'Modelica.Media.IdealGases.Common.Functions.h_Tlow';
 
 function 'Modelica.Media.IdealGases.Common.Functions.s0_T'

@@ -108,7 +108,7 @@ function 'Modelica.Math.Vectors.normalizedWithAssert'
   input Real 'v'[:];
   output Real 'result'[size('v', 1)];
 algorithm
-  assert(sqrt('v' * 'v') > 0.0, "Vector v={0,0,0} shall be normalized (= v/sqrt(v*v)), but this results in a division by zero.");
+  assert(sqrt('v' * 'v') > 0.0, "a vector of length 0 cannot be normalized");
   'result' := 'v' / sqrt('v' * 'v');
 end 'Modelica.Math.Vectors.normalizedWithAssert';
 

@@ -358,11 +358,13 @@ void Reducer::remove_aliases() {
       int sign_b = 1;
       a = find_root(a, sign_a);
       if (b < 0) {
-        if (variable(a).fixed || model_.fold[at(a)] != no_node) {
+        const Node constant = graph_.number(sign_a * value);
+        const bool contradicts = variable(a).fixed && variable(a).start != constant;
+        if (contradicts || model_.fold[at(a)] != no_node) {
           kept.push_back(equation);
           continue;
         }
-        model_.fold[at(a)] = graph_.number(sign_a * value);
+        model_.fold[at(a)] = constant;
       } else {
         b = find_root(b, sign_b);
         sign *= sign_a * sign_b;

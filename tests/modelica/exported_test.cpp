@@ -140,6 +140,15 @@ TEST(Exported, AModelMayHaveNothingToSolve) {
   EXPECT_EQ(compiled(model_text("Real T(start = 0);", "when time >= 0.5 then T = time; end when;")).equations, 0);
 }
 
+// Frames of a fixed world are constants, whatever follows from them by way of others: nothing is left to solve for.
+TEST(Exported, ConstantsFollowFromConstants) {
+  const CompiledModel model = compiled(
+      model_text("Real T[2, 2], r[2], s[2], e, x(start = 1.0, fixed = true), c(start = 2.0, fixed = true);",
+                 "T = {{1.0, 0.0}, {0.0, 1.0}};\nr = {0.0, 3.0};\ns = T * r + {2.0, der(r[1])};\ne + 5.0 = 2.0;\n"
+                 "der(x) = s[1] * x - e * T[1, 2];\nc = 2.0;"));
+  EXPECT_NE(model.header.find("der_x = 2.0 * x;"), std::string::npos) << model.header;
+}
+
 // `if b then 1 else 0` is b as a number: no second equation for b.
 TEST(Exported, ABooleanAsANumberIsNoDefinition) {
   const CompiledModel model = compiled(model_text("Real k(start = 0); Boolean b(start = false);",
@@ -302,7 +311,8 @@ TEST(Exported, FunctionsThatExportsLeaveOut) {
       "'y'[4] = time + 'Modelica.Fluid.Utilities.regStep'(0.0, 3.0, 5.0, 0.1);\n"
       "'y'[5] = time + 'Modelica.Fluid.Utilities.regFun3'(0.25, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0);\n"
       "'y'[6] = time + 'Modelica.Fluid.Utilities.regFun3'(1.0, 0.0, 1.0, 0.0, 1.0, 9.0, 9.0);\n"
-      "'y'[7] = time + " + friction("1.0") + ";\n'y'[8] = time + " + friction("-20000.0") +
+      "'y'[7] = time + " +
+          friction("1.0") + ";\n'y'[8] = time + " + friction("-20000.0") +
           ";\n'y'[9] = time + 'Modelica.Media.IdealGases.Common.Functions.cp_T'(" + n2 +
           ", 298.15);\n'y'[10] = time + 'Modelica.Media.IdealGases.Common.Functions.h_T'(" + n2 +
           ", 298.15);\n'y'[11] = time + 'A.Medium.Utilities.spliceFunction'(1.0, 3.0, 0.0);\n"

@@ -40,6 +40,15 @@ Node Graph::partial(Node root, Node leaf) {
   return result == no_node ? number(0.0) : result;
 }
 
+/// The slope of a root of `base`. Where that is kept from below zero, as in sqrt(max(h, 0)), it rests at zero: 0 / 0
+/// is 0 then.
+Node Graph::resting_at_zero(Node base, Node slope) {
+  const NodeData data = (*this)[base];
+  const bool is_max = data.op == Op::call && static_cast<Function>(data.index) == Function::max;
+  if (slope == no_node || (!is_max && data.op != Op::choice)) return slope;
+  return choice(relation(Op::less_equal, base, number(0.0), true), number(0.0), slope);
+}
+
 /// `by`: the derivatives of the operands; no_node is zero.
 Node Graph::derivative_of(Node node, const Node (&by)[3]) {
   const NodeData data = (*this)[node];
@@ -64,7 +73,8 @@ Node Graph::derivative_of(Node node, const Node (&by)[3]) {
       return sum(upper, minus(times(divide(node, b), by[1])));
     }
     case Op::power: {
-      const Node of_base = times(multiply(b, power(a, subtract(b, number(1.0)))), by[0]);
+      const Node slope = times(multiply(b, power(a, subtract(b, number(1.0)))), by[0]);
+      const Node of_base = is_number(b) && value(b) >= 1.0 ? slope : resting_at_zero(a, slope);
       return sum(of_base, times(multiply(node, call(Function::log, a)), by[1]));
     }
     case Op::choice:
@@ -79,7 +89,7 @@ Node Graph::derivative_of(Node node, const Node (&by)[3]) {
   const auto squared = [&](Node x) { return multiply(x, x); };
   switch (static_cast<Function>(data.index)) {
     case Function::sqrt:
-      return divide(by[0], multiply(number(2.0), node));
+      return resting_at_zero(a, divide(by[0], multiply(number(2.0), node)));
     case Function::exp:
       return times(node, by[0]);
     case Function::log:

@@ -42,8 +42,9 @@ Position Diagnostics::position(Place place) const {
 
 void Diagnostics::add(Place place, const char* kind, const std::string& message) {
   const bool error = kind[0] == 'e';
-  if (error && errors_++ >= most_errors) return;
   place = std::min(place, text_.size());
+  // A function may be put in at many places: what is wrong in it is said once.
+  if (!said_.insert({place, message}).second || (error && errors_++ >= most_errors)) return;
   const Position at = position(place);
   const std::string line =
       fmt::format("{}:{}:{}: {}: {}\n{}", file_, at.line, at.column, kind, message, excerpt(text_, place));

@@ -1,7 +1,9 @@
 #pragma once
 // What is wrong with a model's text: all of it, each with its place, the line itself, and what would be right.
 #include <cstddef>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace manyfold::modelica {
@@ -41,6 +43,7 @@ class Diagnostics {
   std::string file_;
   const std::string& text_;
   std::size_t errors_ = 0;
+  std::set<std::pair<Place, std::string>> said_;
   std::string text_of_errors_;
   std::vector<std::string> warnings_;
 };

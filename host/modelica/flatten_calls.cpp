@@ -72,6 +72,16 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (name == "String") return Value::computed_text();
     if (const auto found = refused.find(name); found != refused.end()) fail(expression.place, found->second);
   }
+  fail_unknown_function(expression);
+}
+
+void Flattener::fail_unknown_function(const Expression& call) {
+  const std::string name = dotted(call.parts);
+  if (call.parts[0].quoted && name.find('.') != std::string::npos) {
+    fail(call.place, fmt::format("unknown function '{}': the file calls it and does not declare it; exports with "
+                                 "inlineFunctions leave out what is only called from functions",
+                                 name));
+  }
   std::vector<std::string> names(unary.begin(), unary.end());
   for (const char* known :
        {"atan2", "min",  "max",   "der",  "pre",  "noEvent", "smooth", "homotopy", "sum", "product",
@@ -81,7 +91,14 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
   for (const auto& [known, type] : classes_) {
     if (type->kind == Class::Kind::function) names.push_back(known);
   }
-  fail(expression.place, fmt::format("unknown function '{}'{}", name, did_you_mean(name, names)));
+  fail(call.place, fmt::format("unknown function '{}'{}", name, did_you_mean(name, names)));
+}
+
+/// Of (a, , b) = f(...).
+const Class& Flattener::function_of_tuple(const Expression& call) {
+  const Class* function = find_class(dotted(call.parts));
+  if (function == nullptr || function->kind != Class::Kind::function) fail_unknown_function(call);
+  return *function;
 }
 
 bool Flattener::call_elementary(const std::string& name, const Expression& expression, const Scope& scope,

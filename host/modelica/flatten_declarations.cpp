@@ -45,9 +45,7 @@ void Flattener::fail(Place place, const std::string& message) {
 
 const Class* Flattener::find_class(const std::string& name) const {
   if (const auto found = classes_.find(name); found != classes_.end()) return found->second;
-  const auto& library = library_functions().classes.front()->classes;
-  const auto found = std::find_if(library.begin(), library.end(), [&](const auto& one) { return one->name == name; });
-  return found == library.end() ? nullptr : found->get();
+  return library_function(name);
 }
 
 /// What the language itself enumerates.

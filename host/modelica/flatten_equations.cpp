@@ -57,10 +57,7 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
     case Statement::Kind::equation: {
       if (statement.left->kind == Kind::tuple && statement.left->operands.size() > 1 &&
           statement.right->kind == Kind::call) {
-        const std::string name = dotted(statement.right->parts);
-        const Class* function = find_class(name);
-        if (function == nullptr) fail(statement.place, fmt::format("unknown function '{}'", name));
-        const Value all = call_function(*function, *statement.right, scope, true);
+        const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
         for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
           if (!statement.left->operands[k]) continue;
           equate(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement, initial);
@@ -232,9 +229,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
       if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
     } else if (statement.kind == Statement::Kind::equation) {
       if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
-        const Class* function = find_class(statement.right->parts[0].name);
-        if (function == nullptr) fail(statement.place, "unknown function");
-        const Value all = call_function(*function, *statement.right, scope, true);
+        const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
         for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
           if (statement.left->operands[k]) {
             set(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement.place);

@@ -155,12 +155,10 @@ void Flattener::execute(const Statement& statement, Frame& frame) {
   switch (statement.kind) {
     case Statement::Kind::assignment:
       if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
-        const std::string name = dotted(statement.right->parts);
-        const Class* function = find_class(name);
-        if (function == nullptr) fail(statement.place, fmt::format("unknown function '{}'", name));
-        const Value all = call_function(*function, *statement.right, frame.scope, true);
+        const Class& function = function_of_tuple(*statement.right);
+        const Value all = call_function(function, *statement.right, frame.scope, true);
         if (statement.left->operands.size() > all.fields.size()) {
-          fail(statement.place, fmt::format("'{}' has {} results", name, all.fields.size()));
+          fail(statement.place, fmt::format("'{}' has {} results", function.name, all.fields.size()));
         }
         for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (statement.left->operands[k]) assign(*statement.left->operands[k], all.fields[k].value, frame);

@@ -221,12 +221,16 @@ class Flattener {
   [[noreturn]] void fail(Place place, const std::string& message);
   template <class Work>
   void guarded(Work&& work) {
+    const int depth = depth_;
     try {
       if (!diagnostics_.full()) work();
     } catch (const Refusal&) {
+      depth_ = depth;
     }
   }
   const Class* find_class(const std::string& name) const;
+  const Class& function_of_tuple(const Expression& call);
+  [[noreturn]] void fail_unknown_function(const Expression& call);
   std::string did_you_mean_name(const std::string& name) const;
 
   const std::string& text_;

@@ -141,6 +141,7 @@ class Graph {
   Node make(const NodeData& data);
   Node binary(Op op, Node a, Node b);
   Node derivative_of(Node node, const Node (&by)[3]);
+  Node resting_at_zero(Node base, Node slope);
 
   struct Hash {
     std::size_t operator()(const NodeData& data) const;

@@ -16,6 +16,30 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
+/// Rows that give a column each, of others.
+struct Assignments {
+  std::map<int, std::vector<int>> columns_of;  ///< all that stand in a row
+  std::map<int, int> row_of;                   ///< of a column
+  std::set<int> taken;                         ///< rows
+
+  /// False: column `j` would follow from itself.
+  bool may_assign(int row, int j) const {
+    if (taken.contains(row)) return false;
+    std::vector<int> open = {row};
+    std::set<int> seen = {row};
+    while (!open.empty()) {
+      const int from = open.back();
+      open.pop_back();
+      for (const int other : columns_of.at(from)) {
+        if (from != row && other == j) return false;
+        const auto next = row_of.find(other);
+        if (next != row_of.end() && seen.insert(next->second).second) open.push_back(next->second);
+      }
+    }
+    return true;
+  }
+};
+
 }  // namespace
 
 Node Reducer::total_derivative(Node root) {
@@ -259,35 +283,47 @@ Node Reducer::highest_partial(int i, int j, const SystemOffsets& offsets) {
   return graph_.partial(model_.equations[at(i)].residual, graph_.variable(unknowns_[at(j)], order));
 }
 
-/// Columns and rows for them, as below, whose matrix is regular because it is triangular: its diagonal is constant. So
-/// are equations that assign one after the other. What is left of the rows follows the rule below.
-Reducer::RegularPart Reducer::triangular_part(std::vector<int> rows, std::vector<int> columns,
+/// Columns and rows for them, as below, whose matrix is regular because it is triangular: its diagonal is constant, and
+/// no column follows from itself by way of others. So are equations that assign one after the other. What is left of
+/// the rows, and has none of these columns, follows the rule below.
+Reducer::RegularPart Reducer::triangular_part(const std::vector<int>& rows, std::vector<int> columns,
                                               const SystemOffsets& offsets, int level) {
   sort_by_welcome(columns, offsets, level);
-  std::map<int, std::vector<int>> rows_of;
-  for (const int j : columns) {
-    for (const int i : rows) {
-      if (!graph_.is_number(highest_partial(i, j, offsets), 0.0)) rows_of[j].push_back(i);
+  Assignments assignments;
+  std::map<int, std::vector<int>> rows_of;  // those that can be solved for a column whatever the solution does
+  for (const int i : rows) {
+    for (const int j : columns) {
+      const Node partial = highest_partial(i, j, offsets);
+      if (graph_.is_number(partial, 0.0)) continue;
+      assignments.columns_of[i].push_back(j);
+      double value = 0.0;
+      if (known_from_parameters(partial, value) && value != 0.0) rows_of[j].push_back(i);
     }
   }
   RegularPart result;
-  // A column that stands in a single row that is left.
-  const auto next = [&] {
-    return std::find_if(columns.begin(), columns.end(), [&](int j) {
-      double value = 0.0;
-      return rows_of[j].size() == 1 && known_from_parameters(highest_partial(rows_of[j][0], j, offsets), value) &&
-             value != 0.0;
+  for (const int j : columns) {
+    std::vector<int>& candidates = rows_of[j];
+    // Rather the equation that is written as an assignment of it.
+    std::stable_partition(candidates.begin(), candidates.end(), [&](int i) {
+      const NodeData left = model_.equations[at(i)].left == no_node ? NodeData() : graph_[model_.equations[at(i)].left];
+      return left.op == Op::variable && left.index == unknowns_[at(j)];
     });
-  };
-  for (auto column = next(); column != columns.end(); column = next()) {
-    const int row = rows_of[*column][0];
-    result.rows.push_back(row);
-    result.columns.push_back(*column);
-    std::erase(rows, row);
-    columns.erase(column);
-    for (auto& [j, left] : rows_of) std::erase(left, row);
+    const auto row =
+        std::find_if(candidates.begin(), candidates.end(), [&](int i) { return assignments.may_assign(i, j); });
+    if (row == candidates.end()) continue;
+    assignments.row_of[j] = *row;
+    assignments.taken.insert(*row);
+    result.rows.push_back(*row);
+    result.columns.push_back(j);
   }
-  const RegularPart rest = regular_part(rows, columns, offsets, level);
+  std::vector<int> left;
+  for (const int i : rows) {
+    const std::vector<int>& all = assignments.columns_of[i];
+    const bool apart = std::none_of(all.begin(), all.end(), [&](int j) { return assignments.row_of.contains(j); });
+    if (apart && !assignments.taken.contains(i)) left.push_back(i);
+  }
+  std::erase_if(columns, [&](int j) { return assignments.row_of.contains(j); });
+  const RegularPart rest = regular_part(left, columns, offsets, level);
   result.rows.insert(result.rows.end(), rest.rows.begin(), rest.rows.end());
   result.columns.insert(result.columns.end(), rest.columns.begin(), rest.columns.end());
   return result;

@@ -9,6 +9,9 @@
 namespace manyfold::modelica {
 namespace {
 
+// Constants that follow from constants take a pass each.
+constexpr int most_passes = 100;
+
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
@@ -280,8 +283,8 @@ void Reducer::report_singular(const std::vector<Equation>& equations, const std:
   diagnostics_.error(place, message);
 }
 
-/// x = y, x = -y, x + y = 0 and x = 5: is it one of these? `b` is -1 for x = number, which `fold` gets.
-bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign) {
+/// x = y, x = -y, x + y = 0 and x = 5: is it one of these? `b` is -1 for x = `value`.
+bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign, double& value) {
   if (equation.simplified != no_node) return false;
   const NodeData data = graph_[equation.residual];
   const auto plain = [&](Node node, int& index, int& own_sign) {
@@ -296,12 +299,19 @@ bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign) {
   };
   int sign_a = 1;
   int sign_b = 1;
+  b = -1;
   if (data.op == Op::negate || data.op == Op::variable) {
-    if (!plain(equation.residual, a, sign_a)) return false;
-    b = -1;
-    return variable(a).type == Type::real;
+    value = 0.0;
+    return plain(equation.residual, a, sign_a) && variable(a).type == Type::real;
   }
   if (data.op != Op::subtract && data.op != Op::add) return false;
+  for (int k = 0; k < 2; ++k) {
+    const Node known = data.operand[1 - k];
+    if (!graph_.is_number(known)) continue;
+    if (!plain(data.operand[k], a, sign_a) || variable(a).type != Type::real) return false;
+    value = (data.op == Op::subtract ? sign_a : -sign_a) * graph_.value(known);
+    return std::isfinite(value);
+  }
   const bool first = plain(data.operand[0], a, sign_a);
   const bool second = plain(data.operand[1], b, sign_b);
   if (!first || !second || a == b) return false;
@@ -331,14 +341,16 @@ void Reducer::remove_aliases() {
     return (one.fixed ? 100 : 0) + 10 * static_cast<int>(one.select) + (differentiated[at(index)] ? 5 : 0) +
            (one.start != no_node ? 2 : 0);
   };
-  for (bool changed = true; changed;) {
+  bool changed = true;
+  for (int pass = 0; changed && pass < most_passes; ++pass) {
     changed = false;
     std::vector<Equation> kept;
     for (const Equation& equation : model_.equations) {
       int a = -1;
       int b = -1;
       int sign = 1;
-      if (!alias_of(equation, a, b, sign)) {
+      double value = 0.0;
+      if (!alias_of(equation, a, b, sign, value)) {
         kept.push_back(equation);
         continue;
       }
@@ -346,11 +358,13 @@ void Reducer::remove_aliases() {
       int sign_b = 1;
       a = find_root(a, sign_a);
       if (b < 0) {
-        if (differentiated[at(a)] || model_.fold[at(a)] != no_node) {
+        const Node constant = graph_.number(sign_a * value);
+        const bool contradicts = variable(a).fixed && variable(a).start != constant;
+        if (contradicts || model_.fold[at(a)] != no_node) {
           kept.push_back(equation);
           continue;
         }
-        model_.fold[at(a)] = graph_.number(0.0);
+        model_.fold[at(a)] = constant;
       } else {
         b = find_root(b, sign_b);
         sign *= sign_a * sign_b;
@@ -396,7 +410,9 @@ void Reducer::substitute_aliases() {
     if (data.op != Op::variable && data.op != Op::pre) return no_node;
     int sign = 1;
     const int root = find_root(data.index, sign);
-    if (!variable(root).is_parameter() && model_.fold[at(root)] != no_node) return model_.fold[at(root)];
+    const Node constant = variable(root).is_parameter() ? no_node : model_.fold[at(root)];
+    if (constant != no_node && data.order > 0) return graph_.number(0.0);
+    if (constant != no_node) return sign > 0 ? constant : graph_.negate(constant);
     if (root == data.index) return no_node;
     const Node stands = data.op == Op::pre ? graph_.pre(root) : graph_.variable(root, data.order);
     return sign > 0 ? stands : graph_.negate(stands);

@@ -41,7 +41,7 @@ class Reducer {
   };
   bool semi_linear_of(const Equation& equation, SemiLinear& found);
   void join_semi_linear();
-  bool alias_of(const Equation& equation, int& a, int& b, int& sign);
+  bool alias_of(const Equation& equation, int& a, int& b, int& sign, double& value);
   int find_root(int variable, int& sign);
   void substitute_aliases();
   void report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
@@ -75,7 +75,8 @@ class Reducer {
                        std::vector<int>& solved);
   void sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level);
   Node highest_partial(int i, int j, const SystemOffsets& offsets);
-  RegularPart triangular_part(std::vector<int> rows, std::vector<int> columns, const SystemOffsets& offsets, int level);
+  RegularPart triangular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
+                              int level);
   RegularPart regular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
                            int level);
   void differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved);

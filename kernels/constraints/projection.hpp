@@ -95,18 +95,18 @@ class Invariants {
   /// Gradients, by dual numbers.
   static MANYFOLD_INLINE void differentiate(const Real& t, const Real (&y)[n], const Real (&p)[System::constants_size],
                                             Real (&gradient)[count][n]) {
-    constexpr int most = System::most_directions;
-    static_for<(n + most - 1) / most>([&](auto pass) {
-      constexpr int first = pass * most;
-      constexpr int directions = n - first < most ? n - first : most;
+    constexpr int directions = System::directions_of(n);
+    static_for<(n + directions - 1) / directions>([&](auto pass) {
+      constexpr int first = pass * directions;
+      constexpr int used = n - first < directions ? n - first : directions;
       using Number = Dual<Real, directions>;
       Number seeded[n];
       Number g[count];
       for (int j = 0; j < n; ++j) seeded[j] = Number(y[j]);
-      for (int k = 0; k < directions; ++k) seeded[first + k].tangent[k] = Real(1.0);
+      for (int k = 0; k < used; ++k) seeded[first + k].tangent[k] = Real(1.0);
       System::invariant(t, seeded, p, g);
       for (int i = 0; i < count; ++i) {
-        for (int k = 0; k < directions; ++k) gradient[i][first + k] = g[i].tangent[k];
+        for (int k = 0; k < used; ++k) gradient[i][first + k] = g[i].tangent[k];
       }
     });
   }

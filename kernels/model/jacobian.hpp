@@ -19,6 +19,11 @@ struct ModelJacobian : ModelFunctions<Equations, spec> {
 
   /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
   static constexpr int most_directions = 12;
+  /// Of `count` columns in as few passes as that allows: all alike, so that the equations are compiled once for them.
+  static constexpr int directions_of(int count) {
+    const int passes = (count + most_directions - 1) / most_directions;
+    return (count + passes - 1) / passes;
+  }
 
   /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`. A team divides
   /// the work among `shares`: every one of them calls with its number as `share`. What the model writes itself is
@@ -102,8 +107,9 @@ struct ModelJacobian : ModelFunctions<Equations, spec> {
     constexpr int passes = (groups_of_share + most_directions - 1) / most_directions;
     const int begin = share * groups_of_share;
     static_for<passes>([&](auto pass) {
-      constexpr int done = pass * most_directions;
-      constexpr int directions = groups_of_share - done < most_directions ? groups_of_share - done : most_directions;
+      constexpr int directions = directions_of(groups_of_share);
+      constexpr int done = pass * directions;
+      constexpr int used = groups_of_share - done < directions ? groups_of_share - done : directions;
       const int first = begin + done;
       if (first >= groups<by_y>.count) return;
       Dual<Real, directions> seeded[n];
@@ -111,12 +117,12 @@ struct ModelJacobian : ModelFunctions<Equations, spec> {
       for_each_index<n>([&](auto j) {
         seeded[j] = Dual<Real, directions>(x[j]);
         const int group = groups<by_y>.group[j] - first;
-        if (group >= 0 && group < directions) seeded[j].tangent[group] = Real(1.0);
+        if (group >= 0 && group < used) seeded[j].tangent[group] = Real(1.0);
       });
       function(seeded, F);
       for_each_index<Base::template entries<by_y>().size>([&](auto k) {
         const int group = groups<by_y>.group[Base::template entries<by_y>().column[k]] - first;
-        if (group >= 0 && group < directions) values[k] = F[Base::template entries<by_y>().row[k]].tangent[group];
+        if (group >= 0 && group < used) values[k] = F[Base::template entries<by_y>().row[k]].tangent[group];
       });
     });
   }

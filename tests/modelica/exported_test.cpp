@@ -2,12 +2,16 @@
 // make messages, calls that check, literals of the language.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+
 #include "tests/modelica/compiled.hpp"
 
 namespace {
 
 using manyfold::modelica::CompiledModel;
 using manyfold::test::compiled;
+using manyfold::test::errors_of;
 using manyfold::test::expect_errors;
 using manyfold::test::model_text;
 
@@ -136,6 +140,15 @@ TEST(Exported, AModelMayHaveNothingToSolve) {
   EXPECT_EQ(compiled(model_text("Real T(start = 0);", "when time >= 0.5 then T = time; end when;")).equations, 0);
 }
 
+// Frames of a fixed world are constants, whatever follows from them by way of others: nothing is left to solve for.
+TEST(Exported, ConstantsFollowFromConstants) {
+  const CompiledModel model = compiled(
+      model_text("Real T[2, 2], r[2], s[2], e, x(start = 1.0, fixed = true), c(start = 2.0, fixed = true);",
+                 "T = {{1.0, 0.0}, {0.0, 1.0}};\nr = {0.0, 3.0};\ns = T * r + {2.0, der(r[1])};\ne + 5.0 = 2.0;\n"
+                 "der(x) = s[1] * x - e * T[1, 2];\nc = 2.0;"));
+  EXPECT_NE(model.header.find("der_x = 2.0 * x;"), std::string::npos) << model.header;
+}
+
 // `if b then 1 else 0` is b as a number: no second equation for b.
 TEST(Exported, ABooleanAsANumberIsNoDefinition) {
   const CompiledModel model = compiled(model_text("Real k(start = 0); Boolean b(start = false);",
@@ -257,8 +270,77 @@ TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
   for (const char* value : {"r_1 = -3.0;", "a_1 = -1.0;", "b_1 = 2.0;", "k_1 = 2.5;"}) {
     EXPECT_NE(filter.header.find(value), std::string::npos) << value << "\n" << filter.header;
   }
-  expect_errors(model_text("Real y;", "y = 'Modelica.Math.Vectors.norm'({time});"),
-                {"unknown function 'Vectors.norm'"});
+  // Where a function is put in twice, what is missing in it is said once.
+  const std::string missing = errors_of(
+      "package 'P'\nfunction 'f'\ninput Real 'x';\noutput Real 'y' = 'A.B.saturationPressure'('x');\nend 'f';\n"
+      "model 'P'\nReal 'y';\nReal 'z';\nequation\n'y' = 'f'(time);\n'z' = 'f'('y');\nend 'P';\nend 'P';\n");
+  EXPECT_NE(missing.find("unknown function 'A.B.saturationPressure': the file calls it and does not declare it"),
+            std::string::npos)
+      << missing;
+  EXPECT_EQ(missing.find("saturationPressure'"), missing.rfind("unknown function '") + 22) << missing;
+}
+
+// The first number of `text` behind `name`.
+double number_after(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find(name);
+  return at == std::string::npos ? NAN : std::stod(text.substr(at + name.size()));
+}
+
+// What constants give, against what is exact or published.
+TEST(Exported, FunctionsThatExportsLeaveOut) {
+  const std::string n2 =
+      "'Modelica.Media.IdealGases.Common.DataRecord'(\"N2\", 0.0280134, 0.0, 309498.4543111511, 1000.0, {22103.71497, "
+      "-381.846182, 6.08273836, -0.00853091441, 1.384646189e-5, -9.62579362e-9, 2.519705809e-12}, {710.846086, "
+      "-10.76003744}, {587712.406, -2239.249073, 6.06694922, -6.1396855e-4, 1.491806679e-7, -1.923105485e-11, "
+      "1.061954386e-15}, {12832.10415, -15.86640027}, 296.80474344420884)";
+  const std::string pipe = "(DP, 998.0, 998.0, 1e-3, 1e-3, 5.0, 0.02, 3.141592653589793e-4, 745.0, 4000.0, 1e-3)";
+  const auto friction = [&](const std::string& dp) {
+    std::string call = "'A.B.WallFriction.Internal.m_flow_of_dp_fric'" + pipe;
+    return call.replace(call.find("DP"), 2, dp);
+  };
+  const CompiledModel model = compiled(package_text(
+      "record 'Modelica.Media.IdealGases.Common.DataRecord'\nString 'name';\nReal 'MM';\nReal 'Hf';\nReal 'H0';\nReal "
+      "'Tlimit';\nReal 'alow'[7];\nReal 'blow'[2];\nReal 'ahigh'[7];\nReal 'bhigh'[2];\nReal 'R_s';\nend "
+      "'Modelica.Media.IdealGases.Common.DataRecord';",
+      "Real 'y'[15];",
+      "'y'[1] = time + 'Modelica.Math.Vectors.length'({2.0, -3.0, 6.0});\n"
+      "'y'[2] = time + ('Modelica.Math.Vectors.normalize'({3.0, 4.0}))[2];\n"
+      "'y'[3] = time + 'Modelica.Math.Vectors.norm'({3.0, -4.0}, 1.0);\n"
+      "'y'[15] = time + ('Modelica.Math.Matrices.solve'({{0.0, 2.0, 1.0}, {1.0, 0.0, 3.0}, {4.0, 1.0, 0.0}}, {7.0, "
+      "10.0, 6.0}))[3];\n"
+      "'y'[4] = time + 'Modelica.Fluid.Utilities.regStep'(0.0, 3.0, 5.0, 0.1);\n"
+      "'y'[5] = time + 'Modelica.Fluid.Utilities.regFun3'(0.25, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0);\n"
+      "'y'[6] = time + 'Modelica.Fluid.Utilities.regFun3'(1.0, 0.0, 1.0, 0.0, 1.0, 9.0, 9.0);\n"
+      "'y'[7] = time + " +
+          friction("1.0") + ";\n'y'[8] = time + " + friction("-20000.0") +
+          ";\n'y'[9] = time + 'Modelica.Media.IdealGases.Common.Functions.cp_T'(" + n2 +
+          ", 298.15);\n'y'[10] = time + 'Modelica.Media.IdealGases.Common.Functions.h_T'(" + n2 +
+          ", 298.15);\n'y'[11] = time + 'A.Medium.Utilities.spliceFunction'(1.0, 3.0, 0.0);\n"
+          "'y'[12] = time + 'Modelica.Units.Conversions.from_degC'(20.0);\n"
+          "'y'[13] = time + 'Modelica.Fluid.Utilities.regFun3'(0.5, 0.0, 1.0, 0.0, 1.0, 9.0, 9.0);\n"
+          "'y'[14] = time + 'A.WallFriction.pressureLoss_m_flow.interpolateInRegion2'(4000.0, 745.0, 4000.0, 1e-3);"));
+  const auto value = [&](int k) { return number_after(model.header, "y_" + std::to_string(k) + " = t + "); };
+  EXPECT_DOUBLE_EQ(value(1), 7.0);
+  EXPECT_DOUBLE_EQ(value(2), 0.8);
+  EXPECT_DOUBLE_EQ(value(3), 7.0);
+  EXPECT_DOUBLE_EQ(value(4), 4.0);
+  EXPECT_DOUBLE_EQ(value(5), 0.25);
+  EXPECT_DOUBLE_EQ(value(6), 1.0);
+  EXPECT_NEAR(value(13), 0.5, 1e-14);  // by symmetry
+  // Hagen and Poiseuille: pi d^4 rho dp / (128 mu L).
+  EXPECT_NEAR(value(7), 3.14159265358979 * 1.6e-7 * 998.0 / (128.0 * 1e-3 * 5.0), 1e-12);
+  // Colebrook and White at this pressure difference, iterated by hand.
+  const double lambda2 = 20000.0 * 2.0 * 8e-6 * 998.0 / (5.0 * 1e-6);
+  const double reynolds = -2.0 * std::sqrt(lambda2) * std::log10(2.51 / std::sqrt(lambda2) + 0.27e-3);
+  EXPECT_NEAR(value(8), -3.141592653589793e-4 / 0.02 * 1e-3 * reynolds, 1e-12);
+  // JANAF: 29.124 J/(mol K); 8.670 kJ/mol from 0 K.
+  EXPECT_NEAR(value(9) * 0.0280134, 29.124, 5e-4);
+  EXPECT_NEAR(value(10) * 0.0280134, 8670.0, 1.0);
+  EXPECT_DOUBLE_EQ(value(11), 2.0);
+  EXPECT_DOUBLE_EQ(value(12), 293.15);
+  // Where the transition ends, the friction is Swamee's and Jain's.
+  EXPECT_NEAR(value(14), 0.25 * std::pow(4000.0 / std::log10(1e-3 / 3.7 + 5.74 / std::pow(4000.0, 0.9)), 2), 1e-3);
+  EXPECT_NEAR(value(15), 3.0, 1e-14);
 }
 
 // A result file takes no name that begins with a bracket or a minus.

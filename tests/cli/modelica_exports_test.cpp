@@ -1,0 +1,121 @@
+// Models in the form in which mechanisms of frames and media of the Modelica Standard Library are exported.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.hpp"
+
+namespace {
+
+using manyfold::test::Outcome;
+using nlohmann::json;
+
+class ModelicaExports : public manyfold::test::CommandTest {
+ protected:
+  // One lane compiles fastest.
+  ModelicaExports() { setenv("MANYFOLD_ISA", "scalar", 1); }
+
+  json values(const std::string& arguments) const {
+    const Outcome outcome = call("solve " + arguments + " --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out)["values"] : json::object();
+  }
+};
+
+// A slider crank whose frames are matrices and whose loop is closed by a constraint. What the frames are follows from
+// the two joints, whose positions and speeds are all the states. Along the closed loop the one angle obeys an equation
+// of its own; its solution is SciPy's (DOP853 at 1e-12). The solver's is off by 2e-7.
+TEST_F(ModelicaExports, LoopsOfFramesAreLeftToTheirJoints) {
+  std::ofstream(folder_ / "crank.mo")
+      << "model crank\n  parameter Real l1 = 0.3, l2 = 1, m1 = 2, m2 = 1, m3 = 0.5, J1 = 0.02, J2 = 0.1, g = 9.81;\n"
+         "  Real phi(start = 0.4, fixed = true, stateSelect = StateSelect.prefer);\n"
+         "  Real w(start = 5, fixed = true, stateSelect = StateSelect.prefer);\n"
+         "  Real psi(start = -0.5, stateSelect = StateSelect.prefer), v(stateSelect = StateSelect.prefer), s, wb;\n"
+         "  Real R0[2, 2], A[2, 2], B[2, 2], C[2, 2], r0[2], r1[2], c1[2], c2[2], r2[2], v1[2], v2[2], v3[2];\n"
+         "  Real f0[2], f1[2], f2[2], z1, z2;\nequation\n  r0 = {0.0, 0.0};\n  R0 = {{1.0, 0.0}, {0.0, 1.0}};\n"
+         "  w = der(phi);\n  v = der(psi);\n  A[1, 1] = R0[1, 1] * cos(phi) - R0[1, 2] * sin(phi);\n"
+         "  A[1, 2] = R0[1, 1] * sin(phi) + R0[1, 2] * cos(phi);\n"
+         "  A[2, 1] = R0[2, 1] * cos(phi) - R0[2, 2] * sin(phi);\n"
+         "  A[2, 2] = R0[2, 1] * sin(phi) + R0[2, 2] * cos(phi);\n"
+         "  B[1, 1] = cos(psi);\n  B[1, 2] = sin(psi);\n  B[2, 1] = -sin(psi);\n  B[2, 2] = cos(psi);\n  C = B * A;\n"
+         "  c1 = r0 + l1 / 2 * {A[1, 1], A[1, 2]};\n  r1 = r0 + l1 * {A[1, 1], A[1, 2]};\n"
+         "  c2 = r1 + l2 / 2 * {C[1, 1], C[1, 2]};\n  r2 = r1 + l2 * {C[1, 1], C[1, 2]};\n  s = r2[1];\n"
+         "  r2[2] = 0.0;\n  wb = w + v;\n  v1 = der(c1);\n  v2 = der(c2);\n  v3 = der(r2);\n  z1 = der(w);\n"
+         "  z2 = der(wb);\n  m1 * der(v1[1]) = f0[1] - f1[1];\n  m1 * der(v1[2]) = f0[2] - f1[2] - m1 * g;\n"
+         "  m2 * der(v2[1]) = f1[1] - f2[1];\n  m2 * der(v2[2]) = f1[2] - f2[2] - m2 * g;\n"
+         "  m3 * der(v3[1]) = f2[1];\n"
+         "  J1 * z1 = (r0[1] - c1[1]) * f0[2] - (r0[2] - c1[2]) * f0[1] - (r1[1] - c1[1]) * f1[2]\n"
+         "    + (r1[2] - c1[2]) * f1[1];\n"
+         "  J2 * z2 = (r1[1] - c2[1]) * f1[2] - (r1[2] - c2[2]) * f1[1] - (r2[1] - c2[1]) * f2[2]\n"
+         "    + (r2[2] - c2[2]) * f2[1];\nend crank;\n";
+  const json structure = json::parse(call("compile crank.mo --json").out);
+  EXPECT_EQ(structure["states"], json({"phi", "w", "psi", "v"}));
+  EXPECT_EQ(structure["newton_dimension_reduced"], 4);
+  const json found = values("crank.mo --t-end 2 --rtol 1e-9 --atol 1e-9");
+  EXPECT_NEAR(found["phi"].get<double>(), 0.73367988, 1e-6);
+  EXPECT_NEAR(found["w"].get<double>(), -1.82565759, 1e-6);
+  EXPECT_NEAR(found["s"].get<double>(), 1.20243002, 1e-6);
+}
+
+// A vessel of two gases, with the equations and without the functions of Modelica.Media: comprehensions over arrays of
+// records, members of bracketed choices between records. The reference is SciPy's at 1e-11.
+TEST_F(ModelicaExports, MixturesOfGasesWithoutTheirFunctions) {
+  const std::string data =
+      "({'Modelica.Media.IdealGases.Common.DataRecord'(\"N2\", 0.0280134, 0.0, 309498.4543111511, 1000.0, "
+      "{22103.71497, "
+      "-381.846182, 6.08273836, -0.00853091441, 1.384646189e-5, -9.62579362e-9, 2.519705809e-12}, {710.846086, "
+      "-10.76003744}, {587712.406, -2239.249073, 6.06694922, -6.1396855e-4, 1.491806679e-7, -1.923105485e-11, "
+      "1.061954386e-15}, {12832.10415, -15.86640027}, 296.80474344420884), "
+      "'Modelica.Media.IdealGases.Common.DataRecord'(\"O2\", 0.0319988, 0.0, 271263.4223783392, 1000.0, {-34255.6342, "
+      "484.700097, 1.119010961, 0.00429388924, -6.83630052e-7, -2.0233727e-9, 1.039040018e-12}, {-3391.45487, "
+      "18.4969947}, {-1.037939022e6, 2344.830282, 1.819732036, 0.001267847582, -2.188067988e-7, 2.053719572e-11, "
+      "-8.193467050000001e-16}, {-16890.10929, 17.38716506}, 259.8381814318037)})['i']";
+  const std::string state =
+      "(if size('X', 1) == 2 then 'State'('p', 'T', 'X') else 'State'('p', 'T', cat(1, 'X', {1.0 - sum('X')})))";
+  std::ofstream(folder_ / "vessel.mo")
+      << "//! base 0.1.0\npackage 'Vessel'\n  record 'Modelica.Media.IdealGases.Common.DataRecord'\n    String "
+         "'name';\n"
+         "    Real 'MM';\n    Real 'Hf';\n    Real 'H0';\n    Real 'Tlimit';\n    Real[7] 'alow';\n    Real[2] "
+         "'blow';\n"
+         "    Real[7] 'ahigh';\n    Real[2] 'bhigh';\n    Real 'R_s';\n"
+         "  end 'Modelica.Media.IdealGases.Common.DataRecord';\n\n  record 'State'\n    Real 'p';\n    Real 'T';\n"
+         "    Real[2] 'X'(min = fill(0.0, 2), unit = fill(\"kg/kg\", 2));\n  end 'State';\n\n"
+         "  type 'Reference' = enumeration('ZeroAt0K', 'ZeroAt25C', 'UserDefined');\n\n  model 'Vessel'\n"
+         "    Real 'p'(fixed = true, start = 1e5, stateSelect = StateSelect.prefer);\n"
+         "    Real 'T'(fixed = true, start = 300.0, stateSelect = StateSelect.prefer);\n"
+         "    Real 'X[1]'(fixed = true, start = 0.8);\n    Real 'X[2]'(fixed = true, start = 0.2);\n    Real 'h';\n"
+         "    Real 'u';\n    Real 'm';\n    Real 'U';\n    Real 'R_s';\n    Real 'cp';\n    Real 'x2';\n  equation\n"
+         "    'cp' = {'Modelica.Media.IdealGases.Common.Functions.cp_T'("
+      << data << ", 'T') for 'i' in 1:2} * 'X';\n    'h' = 'X' * {'Modelica.Media.IdealGases.Common.Functions.h_T'("
+      << data
+      << ", 'T', true, 'Reference'.'ZeroAt0K', 0.0) for 'i' in 1:2};\n"
+         "    'R_s' = {296.80474344420884, 259.8381814318037} * 'X';\n    'u' = 'h' - 'R_s' * ("
+      << state << ").T;\n    'm' = 'p' / ('R_s' * 'T');\n    'U' = 'm' * 'u';\n    'x2' = ((" << state
+      << ").X)[2];\n    der('m') = 0.01;\n    der('U') = 5000.0;\n    der('X[1]') = 0.01 * ('X[2]' - 'X[1]');\n"
+         "    der('X[2]') = 0.01 * ('X[1]' - 'X[2]');\n  end 'Vessel';\nend 'Vessel';\n";
+  const json found = values("vessel.mo --t-end 10 --rtol 1e-8 --atol 1e-8");
+  EXPECT_NEAR(found["T"].get<double>(), 333.364894, 1e-5);
+  EXPECT_NEAR(found["m"].get<double>(), 1.25176285, 1e-7);
+  EXPECT_NEAR(found["cp"].get<double>(), 1010.97907703, 1e-4);
+  EXPECT_NEAR(found["x2"].get<double>(), 0.254380774, 1e-7);
+}
+
+// A vessel runs dry: h = (1 - a t / 2)^2 until t = 2 / a, and then rests, with the derivative of its flow.
+TEST_F(ModelicaExports, RootsThatRestAtZeroHaveASlope) {
+  std::ofstream(folder_ / "dry.mo")
+      << "model dry\n  parameter Real a = 0.02;\n  Real h(start = 1, fixed = true), q, p, x, y;\nequation\n"
+         "  der(h) = -q;\n  q = a * sqrt(max(h, 0));\n  p = a * max(h, 0)^0.5;\n  x = der(q);\n  y = der(p);\nend "
+         "dry;\n";
+  for (const auto& [end, slope] : {std::pair<const char*, double>{"50", -2e-4}, {"150", 0.0}}) {
+    const json found = values(std::string("dry.mo --rtol 1e-8 --atol 1e-10 --t-end ") + end);
+    ASSERT_TRUE(found["x"].is_number()) << end;
+    EXPECT_NEAR(found["x"].get<double>(), slope, 1e-10) << end;
+    EXPECT_NEAR(found["y"].get<double>(), slope, 1e-10) << end;
+  }
+}
+
+}  // namespace

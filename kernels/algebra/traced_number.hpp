@@ -5,10 +5,13 @@
 namespace manyfold {
 
 /// Gives `Number` all that a model's equations do with numbers, from what becomes of it in a sum, a product, a
-/// quotient, a function of one or two numbers (comparisons and masks are such functions too), and a choice by a mask:
-/// `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`, `choice(mask, a, b)`.
+/// quotient, a function of one or two numbers (comparisons and masks are such functions too), a function with kinks,
+/// and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`, `bent(a, b)`,
+/// `choice(mask, a, b)`.
 template <class Number>
 struct TracedNumber {
+  static constexpr Number bent(const Number& a, const Number& b) { return Number::function(a, b); }
+
   constexpr Number& operator+=(const Number& other) { return self() = Number::sum(self(), other); }
   constexpr Number& operator-=(const Number& other) { return self() = Number::sum(self(), other); }
   constexpr Number& operator*=(const Number& other) { return self() = Number::product(self(), other); }
@@ -39,12 +42,12 @@ struct TracedNumber {
   /// Of lanes: is there more to do? Two passes of a loop show what it depends on.
   friend constexpr bool any(const Number&) { return false; }
 
-  friend constexpr Number min(const Number& a, const Number& b) { return Number::function(a, b); }
-  friend constexpr Number max(const Number& a, const Number& b) { return Number::function(a, b); }
+  friend constexpr Number min(const Number& a, const Number& b) { return Number::bent(a, b); }
+  friend constexpr Number max(const Number& a, const Number& b) { return Number::bent(a, b); }
   friend constexpr Number pow(const Number& a, const Number& b) { return Number::function(a, b); }
   friend constexpr Number atan2(const Number& a, const Number& b) { return Number::function(a, b); }
-  friend constexpr Number abs(const Number& a) { return Number::function(a, a); }
-  friend constexpr Number floor(const Number& a) { return Number::function(a, a); }
+  friend constexpr Number abs(const Number& a) { return Number::bent(a, a); }
+  friend constexpr Number floor(const Number& a) { return Number::bent(a, a); }
   friend constexpr Number square(const Number& a) { return Number::function(a, a); }
   friend constexpr Number sqrt(const Number& a) { return Number::function(a, a); }
   friend constexpr Number cbrt(const Number& a) { return Number::function(a, a); }

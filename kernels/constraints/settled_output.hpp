@@ -159,6 +159,39 @@ class SettledOutput {
     return far;
   }
 
+  /// The lanes of `lanes` in which y, the end of a step that Newton's method found, is far from a solution as its own
+  /// matrix tells. Where a branch of bent equations ends, the matrix of a point before the bend may take the extension
+  /// of a steep branch for a solution: a small change of a variable would mend a residual there, but only there.
+  MANYFOLD_OUTLINE Mask astray(const Mask& lanes, const Real& t, const Real (&y)[System::n],
+                               const Real (&dy)[System::n], const Real (&p)[System::constants_size],
+                               const Tolerances<System::n>& tolerances) {
+    factors_.use(workspace_);
+    Values x;
+    Stages::begin(t, y, p, x);
+    if constexpr (!System::semi_explicit) {
+      for (int j = 0; j < System::n; ++j) x[1][j] = dy[j];
+    }
+    Real weight[System::n];
+    error_weights(tolerances, y, weight);
+    // The second look is behind a bend that the end may stand next to.
+    Mask searching = lanes;
+    Mask far(false);
+    for (int look = 0; look < 2; ++look) {
+      searching = linearise(searching, t, x, p);
+      Real F[System::n];
+      Stages::template residuals<0>(t, x, p, F);
+      Real delta[size];
+      for_each_index<size>([&](auto a) { delta[a] = F[Block::equation(a)]; });
+      factors_.solve(delta);
+      for_each_index<size>([&](auto b) {
+        const int j = Block::variable(b);
+        if (Stages::Form::of_variable(j) == 0) far = far | (searching & (abs(delta[b]) * weight[j] > Real(1.0)));
+        unknown(x, b) -= select(searching, delta[b], Real(0.0));
+      });
+    }
+    return far;
+  }
+
  private:
   /// The error test may allow four tolerances within a step.
   static constexpr double most_tolerances = 5.0;

@@ -56,6 +56,9 @@ class Integrator {
   static constexpr bool settles = settles_output<Alone<System>>();
   static constexpr bool passes_jumps = manyfold::passes_jumps<System>();
   static constexpr bool changes_branches = has_branches<System>() && !coarse_time<Real>;
+  /// Are the ends of steps looked at with matrices of their own?
+  static constexpr bool checks_ends =
+      changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
   /// May lanes that no step leads on go on elsewhere?
   static constexpr bool leads_on = passes_jumps || changes_branches;
 
@@ -221,6 +224,13 @@ class Integrator {
       if (any(missed)) go_back(missed, begin, before);
       accepted = accepted & !missed;
       failed = failed | missed;
+    }
+    if constexpr (checks_ends) {
+      const Mask astray = SettledOutput<Alone<System>, Real>().astray(accepted, state_.t, state_.y, state_.dy, state_.p,
+                                                                      options_.tolerances);
+      if (any(astray)) go_back(astray, begin, before);
+      accepted = accepted & !astray;
+      failed = failed | astray;
     }
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
@@ -484,7 +494,7 @@ class Integrator {
   };
   MANYFOLD_INLINE Before before() const {
     Before result{};
-    if constexpr (System::has_events || projects) {
+    if constexpr (System::has_events || projects || checks_ends) {
       for (int i = 0; i < n; ++i) {
         result.y[i] = state_.y[i];
         result.dy[i] = state_.dy[i];

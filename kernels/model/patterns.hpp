@@ -1,5 +1,6 @@
 #pragma once
 // Which variables and derivatives stand in which equations: the nonzeros of F_y and F_y'.
+#include "../algebra/kinks.hpp"
 #include "../algebra/slope_use.hpp"
 #include "../algebra/sparsity.hpp"
 #include "../lane/static_for.hpp"
@@ -122,6 +123,23 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return true;
   }
 
+  static constexpr bool evaluate_kinks() {
+    KinkUse y[n];
+    KinkUse F[n];
+    const KinkUse p[constants_size] = {};
+    for (KinkUse& variable : y) variable = KinkUse::unknown();
+    if constexpr (mass_form) {
+      Equations::rhs(KinkUse(), y, p, F);
+    } else {
+      const KinkUse dy[n] = {};
+      Equations::residual(KinkUse(), y, dy, p, F);
+    }
+    for (int i = 0; i < n; ++i) {
+      if (found.by_dy.row[i].next(0) < 0 && F[i].bends) return true;
+    }
+    return false;
+  }
+
  public:
   /// Are the equations M y' = f(t, y), in whatever form they are stated? M may depend on parameters.
   static constexpr bool constant_mass() {
@@ -129,6 +147,14 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       return evaluate_slope_use();
     } else {
       return mass_form;
+    }
+  }
+  /// Do equations without derivatives bend where a variable takes some value?
+  static constexpr bool has_bent_constraints() {
+    if constexpr (known_pattern) {
+      return evaluate_kinks();
+    } else {
+      return true;
     }
   }
   static constexpr Pattern<n> pattern_y = found.by_y;

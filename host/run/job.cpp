@@ -1,6 +1,7 @@
 #include "host/run/job.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -21,6 +22,25 @@ KernelRequest request_of(const Job& job) {
   }
   request.observed = job.observe != nullptr;
   return request;
+}
+
+/// What remains of the rounding errors of a large variable may be far above the `atol` of a small one. Newton's method
+/// corrects those of its linear systems, a Rosenbrock method does not; empty: no such thing is asked for.
+std::string rounding_warning(const ModelDescription& model, const std::string& method,
+                             const std::vector<double>& atol) {
+  const MethodDescription* known = described_method(method);
+  if (known == nullptr || known->family != "Rosenbrock" || atol.empty()) return "";
+  double largest = 0.0;
+  for (const VariableDescription& variable : model.variables) {
+    largest = std::max(largest, std::abs(variable.initial));
+  }
+  constexpr double part = 1e-3 * std::numeric_limits<double>::epsilon();
+  const double least = *std::min_element(atol.begin(), atol.end());
+  if (!(least < part * std::min(largest, 1.0))) return "";
+  return fmt::format(
+      "atol is {:g}, far below the rounding errors of variables of the size {:g}: '{}' carries these on, so that small "
+      "variables may be wrong; 'radau5' does not",
+      least, largest, method);
 }
 
 /// Steps are shown on the processor alone.
@@ -91,8 +111,12 @@ PreparedJob::PreparedJob(Job job) : job_(std::move(job)), placement_(placement_o
 }
 
 std::string PreparedJob::warning() const {
-  const std::string of_method = check_method(model_, method_);
-  return of_method + (of_method.empty() || model_.caution.empty() ? "" : "; ") + model_.caution;
+  std::string result;
+  for (const std::string& one :
+       {check_method(model_, method_), rounding_warning(model_, method_, job_.options.atol), model_.caution}) {
+    if (!one.empty()) result += (result.empty() ? "" : "; ") + one;
+  }
+  return result;
 }
 
 void PreparedJob::watch() {

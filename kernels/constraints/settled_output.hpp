@@ -34,9 +34,9 @@ constexpr bool settles_output() {
     if (!has_algebraic) return false;
     constexpr auto offsets = find_offsets(System::pattern_y, System::pattern_dy);
     if (System::highest_index() > 1) {
-      // With algebraic variables of lower index beside multipliers, derivatives of theirs belong to the unknowns.
+      // Of algebraic variables of lower index beside multipliers, derivatives may belong to the unknowns.
       for (int j = 0; j < System::n; ++j) {
-        if (System::index(j) == 1 && !System::derivative_occurs(j)) return false;
+        if (System::index(j) == 1 && !System::derivative_occurs(j) && offsets.variable[j] > 0) return false;
         // Of positions the second derivatives are unknowns, and the first follow from equations of their own.
         if (!System::semi_explicit && offsets.variable[j] > 1 && slope_equation<System>(j) < 0) return false;
       }

@@ -192,7 +192,7 @@ class Integrator {
     }
     // A last step, to the end or to an event, is stretched by up to one percent rather than leave a crumb.
     Real remaining = step.target - state_.t;
-    if constexpr (coarse_time<Real>) remaining -= t_rest_;
+    if constexpr (keeps_rest<Real>) remaining -= t_rest_;
     step.last = abs(state_.h) * Real(1.01) >= abs(remaining);
     step.h = select(step.last, remaining, state_.h);
     if constexpr (System::highest_index() > 1) scale_weights(step.lanes, step.h);
@@ -297,7 +297,7 @@ class Integrator {
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
   MANYFOLD_OUTLINE void enter_events() {
     const auto ended = passage_.monitor.enter(passage_.struck, state_);
-    if constexpr (coarse_time<Real>) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
+    if constexpr (keeps_rest<Real>) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
     const Real reason = select(ended.failed, code(Status::assertion_violated), code(Status::terminated_by_event));
     status_ = select(ended.terminal, reason, status_);
   }
@@ -507,7 +507,7 @@ class Integrator {
   MANYFOLD_OUTLINE void go_back(const Mask& lanes, const Real& begin, const Before& before) {
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(state_.t, begin);
-    if constexpr (coarse_time<Real>) put(t_rest_, before.t_rest);
+    if constexpr (keeps_rest<Real>) put(t_rest_, before.t_rest);
     for (int i = 0; i < n; ++i) {
       put(state_.y[i], before.y[i]);
       put(state_.dy[i], before.dy[i]);
@@ -612,7 +612,7 @@ class Integrator {
     if (!any(passed)) return passed;
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
     put(state_.t, point.t);
-    if constexpr (coarse_time<Real>) put(t_rest_, Real(0.0));
+    if constexpr (keeps_rest<Real>) put(t_rest_, Real(0.0));
     for (int i = 0; i < n; ++i) {
       put(state_.y[i], point.y[i]);
       put(state_.dy[i], point.dy[i]);
@@ -680,12 +680,15 @@ class Integrator {
   /// Programming, vol. 2, section 4.2.2, theorem B.
   MANYFOLD_INLINE void advance_time(const Mask& accepted, const Mask& last, const Real& target, const Real& h) {
     Real step = h;
-    if constexpr (coarse_time<Real>) step += t_rest_;
+    if constexpr (keeps_rest<Real>) step += t_rest_;
     const Real sum = state_.t + step;
-    if constexpr (coarse_time<Real>) {
+    if constexpr (keeps_rest<Real>) {
       const Real added = sum - state_.t;
       const Real error = (state_.t - (sum - added)) + (step - added);
-      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
+      Mask dropped = last;
+      // Beside a step of the usual length it is nothing.
+      if constexpr (!coarse_time<Real>) dropped = dropped | (abs(h) > young_span(state_.t));
+      t_rest_ = select(accepted, select(dropped, Real(0.0), error), t_rest_);
     }
     state_.t = select(accepted, select(last, target, sum), state_.t);
   }
@@ -695,7 +698,7 @@ class Integrator {
   State state_;
   StepController<Method> control_;
   WorkCounters<Real> work_;
-  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only in coarse time
+  Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only where a rest is kept
   Real t_end_;
   Real status_;
   CountOf<Real> accepted_;

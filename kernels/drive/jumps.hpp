@@ -11,19 +11,16 @@ MANYFOLD_INLINE Real negligible_step(const Real& t, const Real& t_end) {
   return max(Real(1e-9) * abs(t), Real(1e3 * epsilon<Real>) * abs(t_end));
 }
 
-/// Can algebraic variables follow a source that jumps? At index 2 and 3 its derivatives count, which a jump has not. On
-/// devices the registers that this takes would cost every step.
+/// Can variables follow a source that jumps? Algebraic ones jump with it. Differential ones whose time constant is
+/// short beside the resolution of t jump as well: no step that leads across would be accurate. At index 2 and 3
+/// derivatives of the source count, which a jump has not. On devices the registers that this takes would cost every
+/// step.
 template <class System>
 constexpr bool passes_jumps() {
 #if defined(__CUDACC__)
   return false;
 #endif
-  if (System::highest_index() > 1 || !System::forced()) return false;
-  if (System::singular_mass_matrix()) return true;
-  for (int j = 0; j < System::n; ++j) {
-    if (!System::derivative_occurs(j)) return true;
-  }
-  return false;
+  return System::highest_index() == 1 && System::forced();
 }
 
 /// Jumps of the residual at a state's y and y', and the times next to them.

@@ -23,6 +23,22 @@ struct IntegratorOptions {
 template <class Real>
 inline constexpr bool coarse_time = epsilon<Real> > 1e-10;
 
+/// In double precision the steps behind a start are, where t is large and a transient short. On devices the registers
+/// that this takes would cost every step.
+template <class Real>
+#if defined(__CUDACC__)
+inline constexpr bool keeps_rest = coarse_time<Real>;
+#else
+inline constexpr bool keeps_rest = true;
+#endif
+
+/// So long after a start steps may be shorter than the resolution of t. Later they may not: where nothing leads on, as
+/// at the end of a branch, such steps would be accepted for ever, since t stands still.
+template <class Real>
+MANYFOLD_INLINE Real young_span(const Real& t) {
+  return Real(1e4 * epsilon<Real>) * abs(t);
+}
+
 template <class Method>
 class StepController {
  public:
@@ -48,6 +64,7 @@ class StepController {
     put(after_failure_, 1.0);
     put(failures_, 0.0);
     put(rejections_, 0.0);
+    begun_ = select(lanes, state.t, begun_);
     state.discontinuous = state.discontinuous & !lanes;
     state.ahead = state.ahead & !lanes;
     state.patient = state.patient & !lanes;
@@ -110,7 +127,11 @@ class StepController {
     const Real main_reason = select(Real(2.0) * rejections_ > failures_, code(Status::step_too_small), failure_);
     // Ten units in the last place of t: below, t + h is hardly a later time.
     constexpr double resolution = coarse_time<Real> ? epsilon<Real> * epsilon<Real> : epsilon<Real>;
-    const Real smallest = abs(state.t) * Real(10.0 * resolution);
+    Real smallest = abs(state.t) * Real(10.0 * resolution);
+    if constexpr (keeps_rest<Real> && !coarse_time<Real>) {
+      const Mask young = abs(state.t - begun_) <= young_span(state.t);
+      smallest = select(young, Real(epsilon<Real>) * smallest, smallest);
+    }
     // The last attempt of Newton's method, with the shortest step, is a patient one.
     const Mask shortest = abs(state.h) <= smallest;
     const Mask last_chance = failed & shortest & !state.patient;
@@ -219,6 +240,7 @@ class StepController {
   Real rejections_;      ///< of these, by the error test
   Real failure_;         ///< status that the first other of these would lead to
   Real rejected_error_;  ///< error of the last rejected attempt
+  Real begun_;           ///< the time of the last start
 };
 
 }  // namespace manyfold

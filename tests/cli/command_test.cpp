@@ -376,6 +376,13 @@ TEST_F(Command, AMethodThatLosesOrderIsWarnedOf) {
   EXPECT_NE(place, std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.err.find("warning", place + warning.size()), std::string::npos) << "once: " << outcome.err;
 }
+// E5 of the Test Set: at its end `rodas5p` is off by a factor of 59 in y3, with atol 1e-24 and rtol 1e-6.
+TEST_F(Command, RoundingErrorsThatAMethodCarriesOnAreWarnedOf) {
+  const std::string warning = "'rodas5p' carries these on";
+  EXPECT_NE(call("solve robertson --method rodas5p --atol 1e-24 --json").err.find(warning), std::string::npos);
+  EXPECT_EQ(call("solve robertson --method rodas5p --atol 1e-15 --json").err.find("warning"), std::string::npos);
+  EXPECT_EQ(call("solve robertson --method radau5 --atol 1e-24 --json").err.find("warning"), std::string::npos);
+}
 TEST_F(Command, TolerancesBelowRoundingAreMisuse) {
   expect_misuse("solve robertson --rtol 1e-120", {"--rtol is 1e-120", "at least 2.2e-15"});
   expect_misuse("solve robertson --rtol 0 --atol 0", {"--rtol is 0"});

@@ -214,6 +214,23 @@ struct ControlledReactor {
   }
 };
 
+/// Two tanks with one level: the flow between them has index 2, the outflow, by Torricelli's law, index 1.
+struct CoupledTanks {
+  static constexpr const char* name = "coupled_tanks";
+  static constexpr double t_span[] = {0.0, 60.0};
+  static constexpr Parameter parameters[] = {{.name = "inflow", .value = 0.1}};
+  static constexpr Variable variables[] = {{.name = "h1", .initial = 1.0},
+                                           {.name = "h2", .initial = 1.0},
+                                           {.name = "flow", .algebraic = true, .index = 2},
+                                           {.name = "outflow", .algebraic = true}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = p[0] * (1.0 + 0.5 * sin(t)) - y[2];
+    f[1] = 0.5 * (y[2] - y[3]);
+    f[2] = y[0] - y[1];
+    f[3] = y[3] - 0.1 * sqrt(y[1]);
+  }
+};
+
 /// A rod that swings about one end, as a free body with two constraints and a mass matrix: index 3.
 struct CompoundPendulum {
   static constexpr const char* name = "compound_pendulum";

@@ -67,6 +67,21 @@ struct SixPulseBridge {
   }
 };
 
+/// A radical that lives for 10 microseconds, whose source is switched every morning and evening, and its product.
+struct Sunlight {
+  static constexpr const char* name = "sunlight";
+  static constexpr double t_span[] = {14400.0, 400000.0};
+  static constexpr Variable variables[] = {{.name = "radical", .initial = 0.1}, {.name = "product"}};
+  enum { loss, night };
+  static constexpr Parameter parameters[] = {{.name = "loss", .value = 1e5}, {.name = "night", .value = 0.3}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto hour = t / 3600.0 - 24.0 * floor(t / 86400.0);
+    const auto source = select((hour >= 4.0) & (hour < 20.0), 1.0 + 0.0 * t, p[night] + 0.0 * t);
+    f[0] = p[loss] * (source - y[0]);
+    f[1] = 1e-5 * y[0];
+  }
+};
+
 /// z belongs to a branch of 0 = z^3 - z + rate t - 1 that ends at rate t = 1 + 2 / (3 sqrt(3)); another one goes on.
 struct Fold {
   static constexpr const char* name = "fold";
@@ -142,6 +157,7 @@ test::Results solve(const LoadedKernel& kernel, double rtol, const std::vector<d
   for (const std::vector<double>& row : rows) {
     ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
   }
+  ensemble.t_begin = Model::t_span[0];
   ensemble.t_end = Model::t_span[1];
   ensemble.times = times;
   ensemble.rtol = rtol;
@@ -227,6 +243,13 @@ TEST(SwitchedSupply, DoesNotDependOnItsNeighbours) {
   expect_independence<SwitchedSupply>(rows, 0.1);
 }
 
+// The first steps behind a jump are shorter than the resolution of t in some lanes, and not in others.
+TEST(Sunlight, DoesNotDependOnItsNeighbours) {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 12; ++i) rows.push_back({std::pow(10.0, i % 9), 0.05 * i});
+  expect_independence<Sunlight>(rows, 400000.0);
+}
+
 TEST(SwitchedAmplifier, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) {
@@ -236,6 +259,29 @@ TEST(SwitchedAmplifier, DoesNotDependOnItsNeighbours) {
     rows.push_back(row);
   }
   expect_independence<SwitchedAmplifier>(rows, 0.1);
+}
+
+// Reference: the product is the integral of the source, but for the radical's 1e-5 s. A step whose error is a tolerance
+// would take 1e-11 s here, which is the resolution of t: all methods ended with `step_too_small` at rtol 1e-6 and
+// below.
+TEST(Sunlight, GoesOnBehindTheJumps) {
+  const double at_day = 4.0 * 57600.0 + 54400.0 - 14400.0;
+  const auto product = [&](double night) { return 1e-5 * (at_day + night * (400000.0 - 14400.0 - at_day)); };
+  const auto expect = [&](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+      const test::Results result = solve<Sunlight>(kernel, rtol, {400000.0}, {{1e5, 0.3}, {1e5, 0.0}, {3e4, 0.6}});
+      for (std::size_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(result.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
+        const double night = std::array{0.3, 0.0, 0.6}[i];
+        EXPECT_NEAR(result.values[2 * i], 1.0, 30.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+        EXPECT_NEAR(result.values[2 * i + 1], product(night), 30.0 * rtol) << kernel.kernel->method << " " << rtol;
+      }
+    }
+  };
+  expect(test::own_kernel<Sunlight, Radau5>());
+  expect(test::own_kernel<Sunlight, Rodas5p>());
+  expect(test::own_kernel<Sunlight, Esdirk54>());
+  expect(test::own_kernel<Sunlight, Bdf>());
 }
 
 // Rosenbrock methods do not solve the equations of the nodes. A step within the tolerance left one of them off by so

@@ -161,6 +161,19 @@ struct Ignition {
   }
 };
 
+/// A radical that lives for a nanosecond and follows what decays in seconds. The clock shows four in the morning at the
+/// start, as in the Test Set's EMEP problem.
+struct LateStart {
+  static constexpr const char* name = "late_start";
+  static constexpr double t_span[] = {14400.0, 14401.0};
+  static constexpr Parameter parameters[] = {{.name = "loss", .value = 1e9}};
+  static constexpr Variable variables[] = {{.name = "radical", .initial = 0.3}, {.name = "source", .initial = 1.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = p[0] * (y[1] - y[0]);
+    f[1] = -y[1];
+  }
+};
+
 /// A tank that runs empty by Torricelli's law. The root of the level has an infinite slope at zero.
 struct EmptyingTank {
   static constexpr const char* name = "emptying_tank";

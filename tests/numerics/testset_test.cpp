@@ -12,6 +12,7 @@ namespace {
 test::Results solve(const LoadedKernel& kernel, double rtol, const std::vector<double>& times, double atol = 1e-9) {
   test::Ensemble ensemble;
   ensemble.loaded = &kernel;
+  ensemble.t_begin = kernel.model.t_begin;
   ensemble.t_end = times.back();
   ensemble.times = times;
   ensemble.rtol = rtol;
@@ -125,6 +126,22 @@ TEST(Ignition, RateConstantsOfAnySizeAreUnknownsLikeOthers) {
   expect(test::own_kernel<test::Ignition, Rodas5p>(), 600);
   expect(test::own_kernel<test::Ignition, Esdirk54>(), 800);
   expect(test::own_kernel<test::Ignition, Bdf>(), 2400);
+}
+
+// The first steps are shorter than the resolution of t, 2e-12: `bdf` ended with `step_too_small`, IDA does not.
+TEST(LateStart, TransientsMayBeShorterThanTheResolutionOfTheTime) {
+  const auto expect = [&](const LoadedKernel& kernel) {
+    for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+      const test::Results result = solve(kernel, rtol, {14401.0});
+      ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method << " " << rtol;
+      // As elsewhere, for methods of order 4 and more.
+      EXPECT_LT(largest_error(result, {std::exp(-1.0), std::exp(-1.0)}, rtol, 1e-9), 30.0) << kernel.kernel->method;
+    }
+  };
+  expect(test::own_kernel<test::LateStart, Radau5>());
+  expect(test::own_kernel<test::LateStart, Rodas5p>());
+  expect(test::own_kernel<test::LateStart, Esdirk54>());
+  expect(test::own_kernel<test::LateStart, Bdf>());
 }
 
 // sqrt(h) falls linearly to zero, which is reached at t = 2 sqrt(h(0)) / k. The derivative of sqrt(max(h, 0)) was no

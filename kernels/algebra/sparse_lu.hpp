@@ -13,6 +13,7 @@ namespace sparse_lu {
 enum class Kind : char { reciprocal, multiplier, update };
 
 /// value[target] = 1/value[target] | value[target] *= value[left] | value[target] -= value[left] * value[right]
+/// Of a reciprocal, `left` to `right` are the entries right of the diagonal that the elimination has changed.
 struct Operation {
   Kind kind = Kind::update;
   short target = 0;
@@ -31,7 +32,8 @@ constexpr void for_each_operation(const Pattern<n>& pattern, const Entries<n, Sl
   const Pattern<n> columns = pattern.transposed();
   for (int k = 0; k < n; ++k) {
     const int diagonal = filled.slot(k, k);
-    visit(Kind::reciprocal, diagonal, 0, 0);
+    const bool changed = diagonal > filled.begin[k];
+    visit(Kind::reciprocal, diagonal, changed ? diagonal + 1 : 0, changed ? filled.begin[k + 1] : 0);
     for (int i = columns.row[k].next(k + 1); i >= 0; i = columns.row[k].next(i + 1)) {
       const int below = filled.slot(i, k);
       visit(Kind::multiplier, below, diagonal, diagonal);
@@ -300,13 +302,16 @@ class SparseLU {
   static constexpr MANYFOLD_INLINE int column_of_slot(int k) { return filled.column[k]; }
 
   template <sparse_lu::Kind kind>
-  MANYFOLD_INLINE void apply(const sparse_lu::Operation& operation, const Real (&scale)[n], Mask& good) {
+  MANYFOLD_INLINE void apply(const sparse_lu::Operation& operation, Real (&scale)[n], Mask& good) {
     Number& target = value_[operation.target];
     if constexpr (kind == sparse_lu::Kind::reciprocal) {
       target = reciprocal(target);
       // No exact zero on the diagonal, and no infinity, with which every correction would be zero.
       const Real size = magnitude(target);
       good = good & (size > Real(0.0)) & is_finite(size);
+      // A row that a bad pivot has enlarged is measured as it is now: losses of several pivots multiply.
+      Real& row = scale[row_of_slot(operation.target)];
+      for (int k = operation.left; k < operation.right; ++k) row = max(row, magnitude(value_[k]));
     } else if constexpr (kind == sparse_lu::Kind::multiplier) {
       target = target * value_[operation.left];
       good = good & (magnitude(target) * scale[column_of_slot(operation.target)] <=

@@ -150,6 +150,39 @@ TEST(Factors, ExchangeRowsWhereAFixedPivotIsTiny) {
   expect_solves<double, Full>(0.0);
 }
 
+/// Each of two pivots is bad by a factor that is still borne. Rows: {{1e-7, 0, 1, 0}, {1, 1e-7, 0, 1}, {0, 1, 1, 1},
+/// {1, 1, 0, 3}}.
+constexpr Pattern<4> pair_of_pivots() {
+  Pattern<4> pattern;
+  for (const int entry : {0, 2, 4, 5, 7, 9, 10, 11, 12, 13, 15}) pattern.insert(entry / 4, entry % 4);
+  return pattern;
+}
+constexpr Pattern<4> diagonal_of_four() {
+  Pattern<4> pattern;
+  for (int i = 0; i < 4; ++i) pattern.insert(i, i);
+  return pattern;
+}
+struct Pair {
+  static constexpr int n = 4;
+  static constexpr Pattern<n> matrix = pair_of_pivots();
+  static constexpr Pattern<n> preferred = diagonal_of_four();
+};
+
+// Together two such pivots leave two digits of sixteen.
+TEST(Factors, ExchangeRowsWherePivotsAreBadTogether) {
+  const double matrix[4][4] = {
+      {1e-7, 0.0, 1.0, 0.0}, {1.0, 1e-7, 0.0, 1.0}, {0.0, 1.0, 1.0, 1.0}, {1.0, 1.0, 0.0, 3.0}};
+  constexpr auto entries = entries_of<Pair::matrix.size()>(Pair::matrix);
+  WithWorkspace<Factors<double, Pair>> factors;
+  ASSERT_TRUE(factors.factor<false>(true, [&](int k) { return matrix[entries.row[k]][entries.column[k]]; }));
+  double x[4] = {};
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 4; ++j) x[i] += matrix[i][j] * (j + 1);
+  }
+  factors.solve(x);
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(x[i], i + 1, 1e-7) << i;
+}
+
 TEST(Factors, SolveLargeSystemsFromTablesAlone) {
   static_assert(!Factors<double, Large>::exchanges);
   expect_solves<double, Large>(8.0);

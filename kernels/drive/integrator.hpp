@@ -9,8 +9,8 @@
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../start/consistent_lanes.hpp"
+#include "branch_follower.hpp"
 #include "step_controller.hpp"
-#include "stuck_lanes.hpp"
 
 namespace manyfold {
 
@@ -50,17 +50,14 @@ class Integrator {
   using Initial = InitialLanes<Alone<System>, InitialReal>;
   using Team = TeamOf<System>;
   using Events = EventMonitor<Alone<System>, Real, State>;
+  using Branch = BranchFollower<Alone<System>, Real, State>;
   static constexpr int n = System::n;
   static constexpr bool projects = manyfold::projects<System>();
   /// Are algebraic variables settled at output times?
   static constexpr bool settles = settles_output<Alone<System>>();
-  static constexpr bool passes_jumps = manyfold::passes_jumps<System>();
-  static constexpr bool changes_branches = has_branches<System>() && !coarse_time<Real>;
   /// Are the ends of steps looked at with matrices of their own?
   static constexpr bool checks_ends =
-      changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
-  /// May lanes that no step leads on go on elsewhere?
-  static constexpr bool leads_on = passes_jumps || changes_branches;
+      Branch::changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
 
   MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
                              const Team& team = {})
@@ -77,7 +74,6 @@ class Integrator {
     state_.memory = {};  // which start reads
     state_.memory.start(Mask(true));
     state_.ahead = state_.patient = state_.discontinuous = Mask(false);
-    if constexpr (leads_on) jump_.passed = Mask(false);
     work_.newton_passes = 0.0;
   }
 
@@ -137,8 +133,8 @@ class Integrator {
     state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
     control_.restart(Lanes::only(lane), state_);
-    begin_branch(Lanes::only(lane));
-    if constexpr (leads_on) jump_.passed = jump_.passed & !Lanes::only(lane);
+    branch_.begin(Lanes::only(lane), state_);
+    branch_.forget(Lanes::only(lane));
     put(accepted_, 0.0);
     put(rejected_, 0.0);
     put(newton_failures_, 0.0);
@@ -235,7 +231,7 @@ class Integrator {
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
-      const Mask leapt = leaps(accepted & !last);
+      const Mask leapt = branch_.leaps(accepted & !last, state_, t_end_);
       const auto found = passage_.monitor.find(accepted & !leapt, rough, state_, begin);
       passage_.struck = found.struck;
       if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
@@ -245,7 +241,7 @@ class Integrator {
     }
     control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
     control_.watch_for_jumps(options_, t_end_, state_, attempt, h, rejected);
-    if constexpr (leads_on) jump_.passed = jump_.passed & !accepted;
+    branch_.forget(accepted);
 
     // What the error test finds may be what Newton's method left.
     state_.contraction = select(rejected, Real(1.0), state_.contraction);
@@ -263,11 +259,11 @@ class Integrator {
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) {
       auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
-      if constexpr (changes_branches) keep_anchor(rejected | failed);
-      if constexpr (leads_on) {
+      if constexpr (Branch::changes_branches) branch_.keep_anchor(rejected | failed, state_, t_end_);
+      if constexpr (Branch::leads_on) {
         const Mask stuck = hopeless | ((rejected | failed) & (abs(h) <= negligible_step(state_.t, t_end_)));
         if (any(stuck) && options_.steps.fixed_step == 0.0) {
-          const Mask passed = pass_jump(stuck, hopeless, h);
+          const Mask passed = lead_on(stuck, hopeless, h);
           hopeless = hopeless & !passed;
           accepted = accepted | passed;
         }
@@ -282,13 +278,7 @@ class Integrator {
   }
 
   /// Lanes whose last step was a jump, which has no path.
-  MANYFOLD_INLINE Mask passed_jump() const {
-    if constexpr (leads_on) {
-      return jump_.passed;
-    } else {
-      return Mask(false);
-    }
-  }
+  MANYFOLD_INLINE Mask passed_jump() const { return branch_.passed_jump(); }
 
   /// Lanes with an event in the step just taken.
   MANYFOLD_INLINE const Mask& struck() const { return passage_.struck; }
@@ -322,7 +312,7 @@ class Integrator {
     const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     restart(lanes, forward * h);
-    begin_branch(lanes);
+    branch_.begin(lanes, state_);
   }
 
   /// Time up to which output can be saved: of the event where one occurs, else of the last accepted step.
@@ -456,8 +446,6 @@ class Integrator {
  private:
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
-  /// More tolerances in a negligible step are a jump.
-  static constexpr double most_change = 1e3;
   /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than
   /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
   /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
@@ -559,55 +547,9 @@ class Integrator {
     return found.first_step;
   }
 
-  /// Lanes of `lanes` whose variables have changed by far more than their tolerances in a negligible step. That is a
-  /// jump, and its polynomial no path.
-  MANYFOLD_INLINE Mask leaps(const Mask& lanes) const {
-    if constexpr (changes_branches) {
-      const Mask negligible = lanes & (abs(state_.path.h) <= negligible_step(state_.t, t_end_));
-      if (any(negligible)) {
-        Real change[n];
-        for (int i = 0; i < n; ++i) change[i] = state_.path.increment(i, Real(-1.0));
-        return negligible & (weighted_square(change, state_.weight) > Real(n * square(most_change)));
-      }
-    }
-    return Mask(false);
-  }
-
-  /// What is known of `lanes` before their attempt of length h.
-  MANYFOLD_INLINE StuckLanes<Alone<System>, Real> copy_of(const Mask& lanes, const Real& h) const {
-    StuckLanes<Alone<System>, Real> point;
-    point.lanes = lanes;
-    point.t = state_.t;
-    point.t_end = t_end_;
-    point.h = h;
-    for (int i = 0; i < n; ++i) {
-      point.y[i] = state_.y[i];
-      point.dy[i] = state_.dy[i];
-      point.weight[i] = state_.weight[i];
-    }
-    for (int i = 0; i < System::constants_size; ++i) point.p[i] = state_.p[i];
-    point.tolerances = options_.tolerances;
-    return point;
-  }
-
-  /// Takes lanes that no step leads on past a jump of a source within the attempt of length h: differential variables
-  /// go on as they did, algebraic ones are found anew behind it. The same puts a `hopeless` lane back on the
-  /// constraints that it has left by a tolerance: methods that do not solve for their stages keep that error at any h.
-  /// Returns the lanes that go on. A lane that did is not helped again before a step of it has been accepted.
-  MANYFOLD_INLINE Mask pass_jump(const Mask& stuck, const Mask& hopeless, const Real& h) {
-    const Mask waiting = stuck & !jump_.passed;
-    if (!any(waiting)) return waiting;
-    auto point = copy_of(waiting & (abs(t_end_ - (state_.t + h)) < abs(t_end_ - state_.t)), h);
-    point.hopeless = waiting & hopeless;
-    point.passed = point.elsewhere = Mask(false);
-    if constexpr (passes_jumps) {
-      if (any(point.lanes)) go_behind_jump(point);
-    }
-    if constexpr (changes_branches) {
-      point.t_before = anchor_.t;
-      for (int i = 0; i < n; ++i) point.y_before[i] = anchor_.y[i];
-      change_branch(point);
-    }
+  /// Takes lanes on that no step leads on, if anything does; returns these.
+  MANYFOLD_INLINE Mask lead_on(const Mask& stuck, const Mask& hopeless, const Real& h) {
+    const auto point = branch_.lead_on(stuck, hopeless, h, state_, t_end_, options_.tolerances);
     const Mask passed = point.passed;
     if (!any(passed)) return passed;
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
@@ -619,37 +561,14 @@ class Integrator {
     }
     const Real first_step = min(point.first_step, Real(options_.steps.max_step));
     restart(passed, select(h < Real(0.0), -first_step, first_step));
-    begin_branch(passed & point.elsewhere);
+    branch_.begin(passed & point.elsewhere, state_);
     status_ = select(passed & (point.t == t_end_), code(Status::success), status_);
     if constexpr (System::has_events) {
       put(passage_.reached, point.t);
       passage_.struck = passage_.struck | passage_.monitor.jump(passed, state_);
     }
-    jump_.passed = jump_.passed | passed;
+    branch_.mark(passed);
     return passed;
-  }
-
-  /// The lanes of `lanes` are on a branch of the algebraic equations that they have not come to by steps.
-  MANYFOLD_INLINE void begin_branch(const Mask& lanes) {
-    if constexpr (changes_branches) {
-      anchor_.t = select(lanes, state_.t, anchor_.t);
-      for (int i = 0; i < n; ++i) anchor_.y[i] = select(lanes, state_.y[i], anchor_.y[i]);
-    }
-  }
-
-  /// Remembers where the branch was before the steps became short: these may have gone on behind its end, a tolerance
-  /// each. A path that no step has made yet tells nothing.
-  MANYFOLD_OUTLINE void keep_anchor(const Mask& lanes) {
-    const Real age = abs(state_.t - anchor_.t);
-    const Real length = abs(state_.path.h);
-    const Mask stepped = lanes & !jump_.passed & (length <= Real(1.0 + 1e-6) * age);
-    const Mask old = stepped & (age > Real(1e3) * negligible_step(state_.t, t_end_)) &
-                     ((length > Real(0.1) * age) | (age > Real(0.01) * abs(state_.t)));
-    if (!any(old)) return;
-    anchor_.t = select(old, state_.t - state_.path.h, anchor_.t);
-    for (int i = 0; i < n; ++i) {
-      anchor_.y[i] = select(old, state_.y[i] + state_.path.increment(i, Real(-1.0)), anchor_.y[i]);
-    }
   }
 
   /// Begins anew from (y, y') in the lanes of `lanes`, with a first step h.
@@ -704,16 +623,7 @@ class Integrator {
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;
   CountOf<Real> newton_failures_;
-  struct Jump {
-    Mask passed;  ///< and no step accepted since
-  };
-  typename Either<leads_on, Jump, None>::type jump_;
-  /// A point of the branch of algebraic equations that an instance follows.
-  struct Anchor {
-    Real t;
-    Real y[n];
-  };
-  typename Either<changes_branches, Anchor, None>::type anchor_;
+  Branch branch_;
   // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
   typename Either<System::has_events, Passage, None>::type passage_;
 };

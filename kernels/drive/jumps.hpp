@@ -2,14 +2,9 @@
 // Sources that jump: an equation with the time in it that is switched without an event, as by select(t < 1.0, a, b).
 #include "../control/error_norm.hpp"
 #include "../lane/static_for.hpp"
+#include "time_resolution.hpp"
 
 namespace manyfold {
-
-/// A step that is negligible beside the time: errors within it are passed over if they do not fall with h.
-template <class Real>
-MANYFOLD_INLINE Real negligible_step(const Real& t, const Real& t_end) {
-  return max(Real(1e-9) * abs(t), Real(1e3 * epsilon<Real>) * abs(t_end));
-}
 
 /// Can variables follow a source that jumps? Algebraic ones jump with it. Differential ones whose time constant is
 /// short beside the resolution of t jump as well: no step that leads across would be accurate. At index 2 and 3

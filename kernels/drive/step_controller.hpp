@@ -7,7 +7,7 @@
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../stage/reuse_rule.hpp"
-#include "jumps.hpp"
+#include "time_resolution.hpp"
 
 namespace manyfold {
 
@@ -18,26 +18,6 @@ struct IntegratorOptions {
   NewtonControl newton;
   StepSettings steps;
 };
-
-/// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
-template <class Real>
-inline constexpr bool coarse_time = epsilon<Real> > 1e-10;
-
-/// In double precision the steps behind a start are, where t is large and a transient short. On devices the registers
-/// that this takes would cost every step.
-template <class Real>
-#if defined(__CUDACC__)
-inline constexpr bool keeps_rest = coarse_time<Real>;
-#else
-inline constexpr bool keeps_rest = true;
-#endif
-
-/// So long after a start steps may be shorter than the resolution of t. Later they may not: where nothing leads on, as
-/// at the end of a branch, such steps would be accepted for ever, since t stands still.
-template <class Real>
-MANYFOLD_INLINE Real young_span(const Real& t) {
-  return Real(1e4 * epsilon<Real>) * abs(t);
-}
 
 template <class Method>
 class StepController {

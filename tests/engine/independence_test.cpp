@@ -43,14 +43,20 @@ class Independence : public testing::TestWithParam<std::pair<std::string, std::s
       ensemble_.times.push_back(ensemble_.t_begin + (ensemble_.t_end - ensemble_.t_begin) * k / 5.0);
     ensemble_.rtol = 1e-5;
     test::Uniform uniform(5);
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < instances(model); ++i) {
       for (const ParameterDescription& parameter : ensemble_.loaded->model.parameters) {
         const double spread = parameter.name == "alpha" ? 0.0 : 0.2;
         ensemble_.parameters.push_back(parameter.value * (1.0 + spread * (uniform() - 0.5)));
       }
     }
-    reference_ = ensemble_.solve();
+    static std::map<std::pair<std::string, std::string>, test::Results> references;
+    const auto [entry, added] = references.try_emplace(GetParam());
+    if (added) entry->second = ensemble_.solve();
+    reference_ = entry->second;
   }
+
+  /// So many that every lane is refilled some times.
+  static int instances(const std::string& model) { return model == "transistor_amplifier" ? 60 : 1000; }
 
   void expect_same(const test::Ensemble& other, const std::vector<std::size_t>& order) {
     const test::Results results = other.solve();
@@ -98,7 +104,8 @@ TEST_P(Independence, ShuffledInstances) {
 
 TEST_P(Independence, EachInstanceAlone) {
   const std::size_t np = ensemble_.parameter_count();
-  for (std::size_t i = 0; i < reference_.outcomes.size(); ++i) {
+  // Steps that have no divisor in common with the numbers of lanes meet each of these.
+  for (std::size_t i = 0; i < reference_.outcomes.size(); i += 7) {
     test::Ensemble other = ensemble_;
     other.parameters.assign(ensemble_.parameters.begin() + static_cast<std::ptrdiff_t>(i * np),
                             ensemble_.parameters.begin() + static_cast<std::ptrdiff_t>((i + 1) * np));

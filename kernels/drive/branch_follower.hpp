@@ -1,0 +1,130 @@
+#pragma once
+// Lanes that no step leads on go on elsewhere: behind a jump of a source, or on another branch of the algebraic
+// equations.
+#include "stuck_lanes.hpp"
+
+namespace manyfold {
+
+/// What is known of the branches that the lanes of a pack follow. `State` is that of the method.
+template <class System, class Real, class State>
+class BranchFollower {
+ public:
+  using Mask = MaskOf<Real>;
+  static constexpr int n = System::n;
+  static constexpr bool passes_jumps = manyfold::passes_jumps<System>();
+  static constexpr bool changes_branches = has_branches<System>() && !coarse_time<Real>;
+  /// Is there anything that may lead a lane on?
+  static constexpr bool leads_on = passes_jumps || changes_branches;
+
+  MANYFOLD_INLINE BranchFollower() {
+    if constexpr (leads_on) jump_.passed = Mask(false);
+  }
+
+  /// The lanes of `lanes` get other instances, or have taken a step.
+  MANYFOLD_INLINE void forget(const Mask& lanes) {
+    if constexpr (leads_on) jump_.passed = jump_.passed & !lanes;
+  }
+
+  /// Lanes whose last step was a jump, which has no path.
+  MANYFOLD_INLINE Mask passed_jump() const {
+    if constexpr (leads_on) {
+      return jump_.passed;
+    } else {
+      return Mask(false);
+    }
+  }
+
+  /// The lanes of `lanes` are on a branch that they have not come to by steps.
+  MANYFOLD_INLINE void begin(const Mask& lanes, const State& state) {
+    if constexpr (changes_branches) {
+      anchor_.t = select(lanes, state.t, anchor_.t);
+      for (int i = 0; i < n; ++i) anchor_.y[i] = select(lanes, state.y[i], anchor_.y[i]);
+    }
+  }
+
+  /// Remembers where the branch was before the steps became short: these may have gone on behind its end, a tolerance
+  /// each. A path that no step has made yet tells nothing. `lanes`: those whose attempts have failed.
+  MANYFOLD_OUTLINE void keep_anchor(const Mask& lanes, const State& state,
+                                    const Real& t_end) requires(changes_branches) {
+    const Real age = abs(state.t - anchor_.t);
+    const Real length = abs(state.path.h);
+    const Mask stepped = lanes & !jump_.passed & (length <= Real(1.0 + 1e-6) * age);
+    const Mask old = stepped & (age > Real(1e3) * negligible_step(state.t, t_end)) &
+                     ((length > Real(0.1) * age) | (age > Real(0.01) * abs(state.t)));
+    if (!any(old)) return;
+    anchor_.t = select(old, state.t - state.path.h, anchor_.t);
+    for (int i = 0; i < n; ++i) {
+      anchor_.y[i] = select(old, state.y[i] + state.path.increment(i, Real(-1.0)), anchor_.y[i]);
+    }
+  }
+
+  /// Lanes of `lanes` whose variables have changed by far more than their tolerances in a negligible step. That is a
+  /// jump, and its polynomial no path.
+  MANYFOLD_INLINE Mask leaps(const Mask& lanes, const State& state, const Real& t_end) const {
+    if constexpr (changes_branches) {
+      const Mask negligible = lanes & (abs(state.path.h) <= negligible_step(state.t, t_end));
+      if (any(negligible)) {
+        Real change[n];
+        for (int i = 0; i < n; ++i) change[i] = state.path.increment(i, Real(-1.0));
+        return negligible & (weighted_square(change, state.weight) > Real(n * square(most_change)));
+      }
+    }
+    return Mask(false);
+  }
+
+  /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed: past a jump of a source within
+  /// that length differential variables go on as they did, algebraic ones are found anew behind it. The same puts a
+  /// `hopeless` lane back on the constraints that it has left by a tolerance: methods that do not solve for their
+  /// stages keep that error at any h. A lane that went on is not helped again before a step of it has been accepted.
+  MANYFOLD_INLINE StuckLanes<System, Real> lead_on(const Mask& stuck, const Mask& hopeless, const Real& h,
+                                                   const State& state, const Real& t_end,
+                                                   const Tolerances<n>& tolerances) const {
+    const Mask waiting = stuck & !jump_.passed;
+    StuckLanes<System, Real> point;
+    point.passed = Mask(false);
+    if (!any(waiting)) return point;
+    point.elsewhere = Mask(false);
+    point.lanes = waiting & (abs(t_end - (state.t + h)) < abs(t_end - state.t));
+    point.hopeless = waiting & hopeless;
+    point.t = state.t;
+    point.t_end = t_end;
+    point.h = h;
+    for (int i = 0; i < n; ++i) {
+      point.y[i] = state.y[i];
+      point.dy[i] = state.dy[i];
+      point.weight[i] = state.weight[i];
+    }
+    for (int i = 0; i < System::constants_size; ++i) point.p[i] = state.p[i];
+    point.tolerances = tolerances;
+    if constexpr (passes_jumps) {
+      if (any(point.lanes)) go_behind_jump(point);
+    }
+    if constexpr (changes_branches) {
+      point.t_before = anchor_.t;
+      for (int i = 0; i < n; ++i) point.y_before[i] = anchor_.y[i];
+      change_branch(point);
+    }
+    return point;
+  }
+
+  /// The lanes of `lanes` have gone on.
+  MANYFOLD_INLINE void mark(const Mask& lanes) requires(leads_on) { jump_.passed = jump_.passed | lanes; }
+
+ private:
+  /// More tolerances in a negligible step are a jump.
+  static constexpr double most_change = 1e3;
+
+  struct Jump {
+    Mask passed;  ///< and no step accepted since
+  };
+  /// A point of the branch that an instance follows.
+  struct Anchor {
+    Real t;
+    Real y[n];
+  };
+  // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
+  typename Either<leads_on, Jump, None>::type jump_;
+  typename Either<changes_branches, Anchor, None>::type anchor_;
+};
+
+}  // namespace manyfold

@@ -13,13 +13,14 @@ nlohmann::json reference_of(const std::string& model) {
 
 class Balls : public testing::TestWithParam<std::string> {
  protected:
+  static constexpr std::size_t count = 2000;
   Balls() {
     balls_.loaded = &test::kernel_of("bouncing_ball", GetParam());
     balls_.t_end = 20.0;
     balls_.threads = 2;
     balls_.event_log = 160;
     test::Uniform uniform(11);
-    for (int i = 0; i < 10000; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       for (const double value : {10.0, 0.5 + 0.4 * uniform(), 0.1, 0.2 + 2.0 * uniform(), 1e-4}) {
         balls_.parameters.push_back(value);
       }
@@ -35,11 +36,11 @@ class Balls : public testing::TestWithParam<std::string> {
   test::Ensemble balls_;
 };
 
-TEST_P(Balls, EveryBounceOfTenThousandIsWhereTheFormulaSaysAndTheZenoTimeIsRespected) {
+TEST_P(Balls, EveryBounceIsWhereTheFormulaSaysAndTheZenoTimeIsRespected) {
   balls_.rtol = 1e-10;
   const test::Results results = balls_.solve();
   double worst = 0.0;
-  for (std::size_t i = 0; i < 10000; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     ASSERT_EQ(results.outcomes[i].status, Status::success);
     const auto [g, c, radius, height, rest_speed] = ball(i);
     const double first = std::sqrt(2.0 * (height - radius) / g);
@@ -67,7 +68,7 @@ TEST_P(Balls, NoneTunnelsThroughTheFloorAtAnyTolerance) {
   for (int digits = 2; digits <= 10; ++digits) {
     balls_.rtol = std::pow(10.0, -digits);
     const test::Results results = balls_.solve();
-    for (std::size_t i = 0; i < 10000; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(results.outcomes[i].status, Status::success) << "rtol 1e-" << digits;
       for (std::size_t k = 0; k < 100; ++k) {
         // Rounding of a height of one metre.

@@ -149,6 +149,12 @@ std::string read_text(const std::filesystem::path& path) {
     throw UsageError(fmt::format("{}:1:1: error: the sweep file cannot be read: {}", printable(path.string()),
                                  std::strerror(errno != 0 ? errno : EISDIR)));
   }
+  // Files that the system makes up, as those in /proc, say that they are empty. Some wait, or have no end.
+  std::error_code none;  // of pipes
+  if (std::filesystem::file_size(path, none) == 0) {
+    throw UsageError(
+        fmt::format("{}:1:1: error: the sweep file is empty, but needs a model", printable(path.string())));
+  }
   std::string text;
   std::array<char, 65536> part;
   while (text.size() <= most && (file.read(part.data(), part.size()) || file.gcount() > 0)) {

@@ -75,6 +75,18 @@ std::vector<Field> split(std::string_view line, int number, Problems& problems) 
   }
 }
 
+/// Throws where a table of so many rows and columns does not fit the memory. `about`: how its rows are known.
+void check_memory(double rows, std::size_t columns, const char* about, Problems& problems) {
+  const double need = 8.0 * rows * static_cast<double>(columns + 1);
+  const auto there = static_cast<double>(available_memory());
+  if (need <= there) return;
+  problems.fail(
+      1, 1,
+      fmt::format("the table has {}{:.0f} instances and {} columns, which take {:.1f} GB of memory, but there "
+                  "are {:.1f}",
+                  about, rows, columns, need / 1e9, there / 1e9));
+}
+
 void read_header(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
   table.name_line = line;
   if (fields.size() == 1 && fields[0].text.find(';') != std::string::npos) {
@@ -134,9 +146,8 @@ Table read_csv(const std::filesystem::path& path) {
   }
   // Files that the system makes up, as those in /proc, say that they are empty. Some have no end.
   std::error_code none;  // of pipes
-  if (std::filesystem::file_size(path, none) == 0) {
-    problems.fail(1, 1, "the table is empty, but needs a header row of names");
-  }
+  const std::uintmax_t size = std::filesystem::file_size(path, none);
+  if (size == 0) problems.fail(1, 1, "the table is empty, but needs a header row of names");
   std::string line;
   int number = 0;
   while (std::getline(file, line)) {
@@ -159,6 +170,13 @@ Table read_csv(const std::filesystem::path& path) {
       read_header(split(line, number, problems), number, table, problems);
     } else {
       read_row(split(line, number, problems), number, table, problems);
+      // The first rows tell how long a row is.
+      constexpr std::size_t first_rows = 1000;
+      if (table.lines.size() == first_rows && !none && !cut) {
+        const double rows = first_rows * static_cast<double>(size) / static_cast<double>(file.tellg());
+        check_memory(rows, table.names.size(), "about ", problems);
+        table.values.reserve(static_cast<std::size_t>(1.01 * rows) * table.names.size());
+      }
     }
   }
   if (file.bad()) problems.fail(number + 1, 1, fmt::format("the table cannot be read: {}", std::strerror(errno)));
@@ -210,7 +228,8 @@ class NetcdfTable {
     problems_.raise();
     if (columns_.empty()) problems_.fail(1, 1, "the table has no numeric variable on the dimension \"instance\" alone");
     if (rows_ == 0) problems_.fail(1, 1, "the table has no instances");
-    check_memory();
+    // Numbers that were never written take no place in a file: a small one may have any number of rows.
+    check_memory(static_cast<double>(rows_), columns_.size(), "", problems_);
     table_.values.resize(rows_ * columns_.size());
     std::vector<double> numbers(rows_);
     for (std::size_t column = 0; column < columns_.size(); ++column) {
@@ -252,17 +271,6 @@ class NetcdfTable {
       table_.names.emplace_back(name);
       columns_.push_back({variable, type});
     }
-  }
-
-  /// Numbers that were never written take no place in a file: a small one may have any number of rows.
-  void check_memory() {
-    const double need = 8.0 * static_cast<double>(rows_) * static_cast<double>(columns_.size() + 1);
-    const auto there = static_cast<double>(available_memory());
-    if (need <= there) return;
-    problems_.fail(1, 1,
-                   fmt::format("the table has {} instances and {} columns, which take {:.1f} GB of memory, but there "
-                               "are {:.1f}",
-                               rows_, columns_.size(), need / 1e9, there / 1e9));
   }
 
   /// The attribute `key` of a variable, if there is one.

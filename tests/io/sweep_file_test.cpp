@@ -293,6 +293,16 @@ TEST_F(SweepFile, AMissingSweepFileIsNamed) {
   }
 }
 
+TEST_F(SweepFile, WhatTheSystemMakesUpIsNotRead) {
+  // /proc/kmsg is such a file too, and waits for ever.
+  try {
+    parse_sweep_file("/proc/version", {});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "/proc/version:1:1: error: the sweep file is empty, but needs a model");
+  }
+}
+
 TEST_F(SweepFile, ADeviceWithoutEndIsNotReadForEver) {
   try {
     parse_sweep_file("/dev/zero", methods);

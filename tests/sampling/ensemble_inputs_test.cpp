@@ -316,6 +316,24 @@ TEST_F(TableFile, MoreRowsThanMemoryHoldsAreRefusedWithTheFigure) {
   }
 }
 
+TEST_F(TableFile, ALongerCsvFileThanMemoryHoldsIsRefusedByItsFirstRows) {
+  const auto path = folder_ / "large.csv";
+  std::ofstream file(path);
+  file << "area\n";
+  for (int row = 0; row < 2000; ++row) file << "1\n";
+  file.close();
+  std::filesystem::resize_file(path, 2'000'000'000'000);  // which takes no place
+  try {
+    read_table(path);
+    FAIL();
+  } catch (const UsageError& error) {
+    // After 5 bytes of the header 1000 rows have 2 each: 2005 bytes.
+    const std::string start =
+        path.string() + ":1:1: error: the table has about 997506234414 instances and 1 columns, which take 15960.1 GB";
+    EXPECT_EQ(std::string(error.what()).substr(0, start.size()), start);
+  }
+}
+
 TEST_F(TableFile, WhatTheSystemMakesUpIsNotRead) {
   // /proc/kmsg is such a file too, and waits for ever.
   try {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <limits>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "host/engine/cuda/batch_worker.hpp"
 
 namespace manyfold::cuda {
 namespace {
@@ -30,119 +30,6 @@ std::size_t bytes_per_instance(const DeviceLayout& layout, const DeviceDemand& d
   const SumRequest& request = demand.sums->request;
   return rows + BatchSums::bytes_per_instance(request, demand.shape) - BatchSums::bytes_kept(request, demand.shape);
 }
-
-/// The data of one batch.
-class BatchMemory {
- public:
-  BatchMemory(std::size_t capacity, const DeviceLayout& layout, const DeviceDemand& demand)
-      : shape_(demand.shape), ready_(capacity * static_cast<std::size_t>(layout.ready_size)), next_(1) {
-    // Of instances that are added up inputs may travel; what stays after the batch has memory of its own.
-    each([&](const Column& column, auto& array) {
-      const void* const address = &array;
-      const bool kept = demand.sums && (address == &columns_.first_event_times ||
-                                        (address == &columns_.values && demand.sums->request.keeps_values));
-      const bool travels = !demand.sums || (column.role == ColumnRole::input && !demand.sampling);
-      array.allocate(capacity, kept ? 0 : column.width, travels);
-    });
-  }
-
-  /// Once, before the first batch: logs are copied whole, also where nothing was written.
-  void clear_logs(CUstream stream) {
-    each([&](const Column& column, auto& array) {
-      if (column.role == ColumnRole::log) array.clear(stream);
-    });
-  }
-
-  /// The inputs of `chunk` to the device.
-  void copy_in(const Chunk& chunk, CUstream stream) {
-    each(
-        [&](const Column& column, auto& array, const auto& from) {
-          if (column.role == ColumnRole::input) array.copy_in(from, stream);
-        },
-        chunk);
-  }
-
-  /// Results, and inputs if they were computed there, from the device. Returns the bytes.
-  std::int64_t begin_copy_out(std::size_t count, bool with_inputs, CUstream stream) {
-    std::size_t bytes = 0;
-    each([&](const Column& column, auto& array) {
-      if (comes_back(column, &array, with_inputs)) bytes += array.begin_copy_out(count, stream);
-    });
-    return static_cast<std::int64_t>(bytes);
-  }
-  /// After the copy.
-  void copy_out(Chunk& chunk, bool with_inputs) {
-    each(
-        [&](const Column& column, const auto& array, auto& to) {
-          if (comes_back(column, &array, with_inputs)) array.copy_out(to);
-        },
-        chunk);
-  }
-
-  /// The instances of a batch, and an empty queue.
-  DeviceBatch batch(std::size_t count, CUstream stream) {
-    next_.clear(stream);
-    DeviceBatch batch{};
-    each([](const Column&, const auto& array, auto*& address) { address = array.get(); }, batch);
-    batch.count = static_cast<int>(count);
-    batch.shape = shape_;
-    batch.ready = ready_.get();
-    batch.next = next_.get();
-    return batch;
-  }
-
- private:
-  /// Output times follow from the time span: the host computes them itself.
-  bool comes_back(const Column& column, const void* array, bool with_inputs) const {
-    return column.role != ColumnRole::input || (with_inputs && array != &columns_.times);
-  }
-
-  /// Visits all arrays, with the columns of `others` beside them.
-  void each(auto&& visit, auto&... others) { for_each_column(shape_, visit, columns_, others...); }
-
-  InstanceShape shape_;
-  Columns<BatchArray> columns_;
-  DeviceArray<char> ready_;
-  DeviceArray<int> next_;
-};
-
-/// A plan whose numbers are in device memory.
-class DevicePlan {
- public:
-  explicit DevicePlan(const InputPlan& plan)
-      : targets_(plan.targets, size(plan.target_count)),
-        table_(plan.table, size(plan.table_size)),
-        parameters_(plan.parameters, size(plan.parameter_count)),
-        initial_(plan.initial, size(plan.initial_count)),
-        times_(plan.times, plan.times != nullptr ? size(plan.time_count) : 0),
-        directions_(plan.points.directions, sobol_dimensions(plan) * UnitPoints::sobol_bits),
-        scrambles_(plan.points.scrambles, sobol_dimensions(plan)),
-        plan_(plan) {
-    plan_.targets = targets_.get();
-    plan_.table = table_.get();
-    plan_.parameters = parameters_.get();
-    plan_.initial = initial_.get();
-    plan_.times = plan.times != nullptr ? times_.get() : nullptr;
-    plan_.points.directions = directions_.get();
-    plan_.points.scrambles = scrambles_.get();
-  }
-  const InputPlan& get() const { return plan_; }
-
- private:
-  static std::size_t size(int count) { return static_cast<std::size_t>(count); }
-  static std::size_t sobol_dimensions(const InputPlan& plan) {
-    return plan.points.directions != nullptr ? size(plan.target_count) : 0;
-  }
-
-  DeviceTable<SampledTarget> targets_;
-  DeviceTable<double> table_;
-  DeviceTable<double> parameters_;
-  DeviceTable<double> initial_;
-  DeviceTable<double> times_;
-  DeviceTable<std::uint32_t> directions_;
-  DeviceTable<std::uint32_t> scrambles_;
-  InputPlan plan_;
-};
 
 /// The block size that keeps most instances in flight; of equals the smallest, whose blocks end soonest.
 void choose_block(LoadedDevice& loaded) {
@@ -369,107 +256,11 @@ std::string Program::shape() const {
                      device.threads, device.resident_blocks * device.instances_of_block());
 }
 
-void Program::integrate_fused(const LoadedDevice& device, DeviceBatch& batch, std::vector<char>& settings,
-                              CUstream stream) const {
-  const int block = device.layout.block_size;
-  launch(device.initialize, (batch.count + block - 1) / block, block, 0, stream, "manyfold_initialize", batch);
-  const int instances = device.instances_of_block();
-  void* arguments[] = {&batch, settings.data()};
-  launch_with(device.integrate, std::min((batch.count + instances - 1) / instances, device.resident_blocks),
-              device.threads, device.shared_memory, stream, "manyfold_integrate", arguments);
-}
-
 void Program::integrate(int worker, const KernelOptions& options, DeviceFeed& feed, Utilisation& utilisation) {
-  const Driver& cu = driver();
   const LoadedDevice& device = devices_[static_cast<std::size_t>(worker) % devices_.size()];
-  cu.check(cu.set_current(device.context), "cuCtxSetCurrent");
-  const DeviceLayout& layout = device.layout;
-  BatchMemory memory(static_cast<std::size_t>(batch_size_), layout, demand_);
-  const auto variables = static_cast<std::size_t>(layout.variables);
-  const DeviceTable<double> atol(options.atol, variables);
-  const DeviceTable<int> place(options.saved.place,
-                               static_cast<std::size_t>(layout.variables + layout.observables + layout.discrete));
-  const bool sampled = demand_.sampling.has_value();
-  std::optional<DevicePlan> plan;
-  if (sampled) plan.emplace(demand_.sampling->plan);
-  std::optional<BatchSums> sums;
-  if (demand_.sums) {
-    sums.emplace(demand_.sums->request, demand_.shape, static_cast<std::size_t>(batch_size_), device.sums_module,
-                 device.kept);
-  }
-  DeviceArray<char> settings(static_cast<std::size_t>(layout.options_size));
-  DeviceArray<int> cancelled(1);
-  DeviceArray<Utilisation> used(1);
-  const Stream stream;
-  // Signals must reach a kernel that is running: they travel on a stream of their own.
-  const Stream signals;
-  memory.clear_logs(stream.get());
-  cancelled.clear(stream.get());
-  used.clear(stream.get());
-  KernelOptions device_options = options;
-  device_options.atol = atol.get();
-  device_options.saved.place = place.get();
-  launch(device.prepare, 1, 1, 0, stream.get(), "manyfold_prepare", device_options, settings.address());
-  // Threads have settings that are arguments at hand without registers.
-  std::vector<char> settings_at_host(static_cast<std::size_t>(layout.options_size));
-  settings.copy_to(settings_at_host.data(), settings_at_host.size(), stream.get());
-  stream.synchronize();
-
-  std::optional<PhasedStream> phased;
-  if (tier_ == Tier::phased) {
-    phased.emplace(device.phased, layout, demand_.linear_solver, slots_, stream.get());
-  }
-
-  while (Chunk* chunk = feed.take(!sampled)) {
-    const auto count = static_cast<std::size_t>(chunk->count);
-    DeviceBatch batch = memory.batch(count, stream.get());
-    batch.first = chunk->first;
-    batch.saved = device_options.saved;
-    batch.options = reinterpret_cast<const void*>(settings.address());
-    batch.cancelled = cancelled.get();
-    batch.utilisation = used.get();
-    if (sums) sums->begin(batch);
-    if (sampled) {
-      const DeviceInputs inputs{batch.parameters, batch.initial, batch.t_span, batch.times};
-      constexpr int block = 128;
-      launch(device.sample, (batch.count + block - 1) / block, block, 0, stream.get(), "manyfold_sample", plan->get(),
-             inputs, batch.first, batch.count);
-    } else {
-      memory.copy_in(*chunk, stream.get());
-    }
-    bool told = false;
-    const auto watch = [&] {
-      if (told || !feed.cancelled()) return;
-      const int yes = 1;
-      cancelled.copy_from(&yes, 1, signals.get());
-      signals.synchronize();
-      told = true;
-    };
-    if (phased) {
-      phased->integrate(batch, watch, utilisation);
-    } else {
-      integrate_fused(device, batch, settings_at_host, stream.get());
-    }
-    *copied_back_ +=
-        sums ? sums->begin_copy_out(batch, stream.get()) : memory.begin_copy_out(count, sampled, stream.get());
-    while (stream.busy()) {
-      watch();
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
-    }
-    if (sums) {
-      chunk->digest = sums->copy_out();
-    } else {
-      memory.copy_out(*chunk, sampled);
-    }
-    feed.store(*chunk);
-  }
-  Utilisation mine;
-  used.copy_to(&mine, 1, stream.get());
-  stream.synchronize();
-  utilisation.lane_ticks += mine.lane_ticks;
-  utilisation.ticks += mine.ticks;
-  utilisation.lane_iterations += mine.lane_iterations;
-  utilisation.iterations += mine.iterations;
+  driver().check(driver().set_current(device.context), "cuCtxSetCurrent");
+  const auto batch_size = static_cast<std::size_t>(batch_size_);
+  BatchWorker(device, tier_, demand_, batch_size, slots_, options).integrate(feed, *copied_back_, utilisation);
 }
 
 }  // namespace manyfold::cuda

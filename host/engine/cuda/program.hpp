@@ -4,11 +4,8 @@
 #include <memory>
 #include <mutex>
 
-#include "host/engine/cuda/batch_sums.hpp"
-#include "host/engine/cuda/phased.hpp"
+#include "host/engine/cuda/loaded_device.hpp"
 #include "host/engine/device.hpp"
-#include "kernels/device/batch.hpp"
-#include "kernels/device/sampling.hpp"
 
 namespace manyfold::cuda {
 
@@ -17,28 +14,6 @@ struct ProgramCode {
   DeviceCode kernel;
   DeviceCode sampling;  ///< if inputs are computed there
   DeviceCode sums;      ///< if instances are added up there
-};
-
-/// A device with the kernel loaded. Its context is the process's primary one, kept until the process ends.
-struct LoadedDevice {
-  CUdevice device = 0;
-  CUcontext context = nullptr;
-  CUmodule module = nullptr;
-  CUfunction prepare = nullptr;
-  CUfunction initialize = nullptr;
-  CUfunction integrate = nullptr;
-  CUmodule sampling_module = nullptr;  ///< null unless inputs are computed on the device
-  CUfunction sample = nullptr;
-  std::shared_ptr<const SumsModule> sums_module;  ///< null unless instances are added up on the device
-  KeptOfDevice kept;
-  PhasedFunctions phased;  ///< of that tier, in place of `initialize` and `integrate`
-  DeviceLayout layout{};
-  std::size_t thread_memory = 0;  ///< bytes that the device sets aside for the threads' own memory
-  // Launches of `integrate`:
-  int threads = 0;             ///< of a block
-  unsigned shared_memory = 0;  ///< bytes of a block
-  int resident_blocks = 0;     ///< blocks that run at the same time
-  int instances_of_block() const { return threads / layout.team_size; }
 };
 
 class Program : public DeviceProgram {
@@ -61,9 +36,6 @@ class Program : public DeviceProgram {
   /// One computes, one copies back, one is filled.
   static constexpr int streams_per_device = 3;
 
-  /// Runs the kernels of the fused tier over a batch.
-  void integrate_fused(const LoadedDevice& device, DeviceBatch& batch, std::vector<char>& settings,
-                       CUstream stream) const;
   /// Divides the memory that the devices allow between instances in flight and batches. Where it does not suffice for
   /// sums over whole groups, rows come back after all.
   void choose_batch_size();

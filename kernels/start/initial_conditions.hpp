@@ -55,6 +55,10 @@ class InitialConditions {
     });
     if constexpr (structural) {
       settle(active, t, span, y, dy, p, tolerances, result);
+      if constexpr (takes_given_values && System::semi_explicit && (!at_start || System::gives_by_kind())) {
+        const Mask degenerate = active & result.singular;
+        if (any(degenerate)) take(degenerate, t, y, dy, p, tolerances, result);
+      }
       return result;
     }
     Mask met(true);
@@ -315,6 +319,23 @@ class InitialConditions {
     euler_factors_.solve(F);
     result.singular = !solvable;
     result.consistent = result.consistent & solvable & (weighted_norm(F, scaled) <= Real(1.0));
+  }
+
+  /// Where the structure has a lower index than the equations, the matrix of consistent values is singular: values that
+  /// meet the equations are taken as they are.
+  MANYFOLD_OUTLINE void take(const Mask& active, const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                             const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                             InitialPoint<Real>& result) {
+    Real weight[n];
+    error_weights(tolerances, y, weight);
+    InitialPoint<Real> as_given = result;
+    as_given.consistent = active;
+    examine(t, y, dy, p, weight, as_given);
+    const Mask met = active & as_given.consistent;
+    result.consistent = result.consistent | met;
+    result.singular = result.singular & !met;
+    result.residual_norm = select(met, Real(0.0), result.residual_norm);
+    result.worst_equation = select(met, Real(-1.0), result.worst_equation);
   }
 
   /// Errors of variables of index 2 and 3 count times h and h^2.

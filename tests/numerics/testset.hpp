@@ -217,6 +217,15 @@ struct FloatingNodes {
   }
 };
 
+/// The same with the index that the voltages have.
+struct StatedFloatingNodes : FloatingNodes {
+  static constexpr const char* name = "stated_floating_nodes";
+  static constexpr Variable variables[] = {{.name = "q1", .initial = 0.3},
+                                           {.name = "q2", .initial = -0.3},
+                                           {.name = "u1", .initial = 0.18, .algebraic = true, .index = 2},
+                                           {.name = "u2", .initial = -0.12, .algebraic = true, .index = 2}};
+};
+
 /// Diodes in both directions join a capacitor to the current that keeps its voltage a fast sine: their voltage has
 /// index 2, and an exponential contains it.
 struct ForcedDiodes {

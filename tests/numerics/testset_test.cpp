@@ -197,6 +197,7 @@ TEST(FloatingNodes, FollowFromCurrents) {
   };
   expect(test::own_kernel<test::FloatingNodes, Radau5>());
   expect(test::own_kernel<test::FloatingNodes, Rodas5p>());
+  expect(test::own_kernel<test::StatedFloatingNodes, Radau5>());
 }
 
 // Reference: u = sin(w t), u' = 2e3 sinh(v/0.026). Errors of v counted times h, 1e-8 here: Newton's method stopped

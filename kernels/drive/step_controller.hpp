@@ -55,6 +55,9 @@ class StepController {
   /// Lanes at a start, or whose last attempt was not accepted.
   MANYFOLD_INLINE Mask after_failure() const { return after_failure_ != Real(0.0); }
 
+  /// Lanes in which so many attempts in a row failed that h is very short.
+  MANYFOLD_INLINE Mask struggling() const { return failures_ >= Real(failures_until_lenient); }
+
   /// Chooses the next step after an attempt of length h. A method of variable order chooses its order too.
   MANYFOLD_INLINE void choose(const Options& options, Method& method, State& state, const StepAttempt<Real>& attempt,
                               const Real& h, const Mask& accepted, const Mask& rejected, const Mask& failed) {
@@ -212,6 +215,8 @@ class StepController {
   static constexpr double most_failures = 40.0;
   /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
   static constexpr double failures_until_patient = 3.0;
+  /// Failures in a row after which rounding errors of forces may be to blame.
+  static constexpr double failures_until_lenient = 8.0;
   StepHistory<Real> history_;
   Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
   Real stale_;

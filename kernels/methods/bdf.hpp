@@ -192,7 +192,7 @@ class BackwardDifferentiation {
             dy[j] -= at.leading * applied;
             e_[j] -= applied;
           }
-          return weighted_norm(delta, state.weight);
+          return rough_sqrt(correction_square<System>(delta, state.weight) * Real(1.0 / n));
         });
     for (int j = 0; j < n; ++j) dy_[j] = dy[j];
     result.converged = newton.converged;

@@ -196,7 +196,7 @@ class DiagonallyImplicit {
   MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&delta)[n], Real (&Y)[n]) const {
     stages_.matrices().rescale(delta);
     for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
-    return weighted_norm(delta, weight);
+    return rough_sqrt(correction_square<System>(delta, weight) * Real(1.0 / n));
   }
 
   MANYFOLD_INLINE void end_stage(int i, const auto& state, const Real (&base)[n], const Real (&Y)[n]) {

@@ -283,7 +283,7 @@ class Collocation {
     Real sum(0.0);
     static_for<s>([&](auto i) {
       matrices_.rescale(dw[i]);
-      sum += weighted_square(dw[i], weight);
+      sum += correction_square<System>(dw[i], weight);
       for (int k = 0; k < n; ++k) w[i][k] -= select(iterating, dw[i][k], Real(0.0));
     });
     transform<false>(w, z_);

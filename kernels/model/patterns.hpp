@@ -123,6 +123,25 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return true;
   }
 
+  static constexpr bool evaluate_forces() {
+    SlopeUse y[n];
+    SlopeUse F[n];
+    const SlopeUse p[constants_size] = {};
+    for (int i = 0; i < n; ++i) {
+      if (is_force(i)) y[i] = SlopeUse::slope();
+    }
+    if constexpr (mass_form) {
+      Equations::rhs(SlopeUse(), y, p, F);
+    } else {
+      const SlopeUse dy[n] = {};
+      Equations::residual(SlopeUse(), y, dy, p, F);
+    }
+    for (const SlopeUse& residual : F) {
+      if (residual.other) return true;
+    }
+    return false;
+  }
+
   static constexpr bool evaluate_kinks() {
     KinkUse y[n];
     KinkUse F[n];
@@ -155,6 +174,16 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       return evaluate_kinks();
     } else {
       return true;
+    }
+  }
+  /// Is variable i an algebraic one of index 2?
+  static constexpr bool is_force(int i) { return algebraic(i) && Base::index(i) == 2; }
+  /// Do such variables stand in the equations otherwise than as a sum with factors that the others determine?
+  static constexpr bool has_bent_forces() {
+    if constexpr (highest_index() > 1 && known_pattern) {
+      return evaluate_forces();
+    } else {
+      return false;
     }
   }
   static constexpr Pattern<n> pattern_y = found.by_y;

@@ -1,7 +1,9 @@
 #pragma once
 // Simplified Newton iteration in lockstep: every lane has its own rate, stop and failure. Hairer & Wanner II, IV.8,
 // (8.10)-(8.13).
+#include "../control/error_norm.hpp"
 #include "../lane/rough.hpp"
+#include "../lane/static_for.hpp"
 
 namespace manyfold {
 
@@ -20,6 +22,20 @@ struct NewtonResult {
   Real rate;            ///< contraction theta = ||delta_k|| / ||delta_(k-1)||, the largest seen; 0 after one iteration
   Real last_rate;       ///< geometric mean of the last two contractions; 0 after one iteration
 };
+
+/// Sum of squares of a weighted correction. The slope of an exponential that contains a force holds nearby only: its
+/// corrections must be small where its errors may be large.
+template <class System, class Real>
+MANYFOLD_INLINE Real correction_square(const Real (&x)[System::n], const Real (&weight)[System::n]) {
+  Real sum = weighted_square(x, weight);
+  if constexpr (System::has_bent_forces()) {
+    constexpr double more = 10.0;
+    static_for<System::n>([&](auto i) {
+      if constexpr (System::is_force(i)) sum += Real(more * more - 1.0) * square(x[i] * weight[i]);
+    });
+  }
+  return sum;
+}
 
 /// The iteration between its linear solves: what it knows after some corrections, and its verdict on the next. At index
 /// 3 the first correction moves the positions, and only the second sees the curvature of their constraints, which

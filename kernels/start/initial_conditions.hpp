@@ -24,6 +24,14 @@ struct InitialPoint {
   MaskOf<Real> close;     ///< it took full steps that contracted: no other solution is nearer
 };
 
+/// May algebraic variables that the equations alone do not determine follow from short steps? On devices the kernel of
+/// the start would be twice as long.
+#if defined(__CUDACC__)
+inline constexpr bool takes_given_values = false;
+#else
+inline constexpr bool takes_given_values = true;
+#endif
+
 template <class System, class Real, bool at_start>
 class InitialConditions {
  public:
@@ -47,6 +55,10 @@ class InitialConditions {
     });
     if constexpr (structural) {
       settle(active, t, span, y, dy, p, tolerances, result);
+      if constexpr (takes_given_values && System::semi_explicit && (!at_start || System::gives_by_kind())) {
+        const Mask degenerate = active & result.singular;
+        if (any(degenerate)) take(degenerate, t, y, dy, p, tolerances, result);
+      }
       return result;
     }
     Mask met(true);
@@ -61,6 +73,10 @@ class InitialConditions {
       slide(active, t, span, y, dy, p, weight, result);
     } else {
       search(active, t, span, y, dy, p, tolerances, weight, result);
+      if constexpr (takes_given_values && System::semi_explicit && (!at_start || System::gives_by_kind())) {
+        const Mask degenerate = active & result.singular;
+        if (any(degenerate)) stay(degenerate, t, span, y, dy, p, tolerances, weight, result);
+      }
     }
     error_weights(tolerances, y, weight);
     result.first_step = characteristic_time(y, dy, weight, span) * Real(first_step_fraction);
@@ -111,6 +127,10 @@ class InitialConditions {
   static constexpr int most_slope_iterations = 12;
 
   using Point = LinearisationPoint<System, Real>;
+
+  struct KeepWeights {
+    MANYFOLD_INLINE void operator()(const Real (&)[n]) const {}
+  };
 
   static constexpr bool has_algebraic() {
     for (int i = 0; i < n; ++i) {
@@ -301,6 +321,23 @@ class InitialConditions {
     result.consistent = result.consistent & solvable & (weighted_norm(F, scaled) <= Real(1.0));
   }
 
+  /// Where the structure has a lower index than the equations, the matrix of consistent values is singular: values that
+  /// meet the equations are taken as they are.
+  MANYFOLD_OUTLINE void take(const Mask& active, const Real& t, const Real (&y)[n], const Real (&dy)[n],
+                             const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                             InitialPoint<Real>& result) {
+    Real weight[n];
+    error_weights(tolerances, y, weight);
+    InitialPoint<Real> as_given = result;
+    as_given.consistent = active;
+    examine(t, y, dy, p, weight, as_given);
+    const Mask met = active & as_given.consistent;
+    result.consistent = result.consistent | met;
+    result.singular = result.singular & !met;
+    result.residual_norm = select(met, Real(0.0), result.residual_norm);
+    result.worst_equation = select(met, Real(-1.0), result.worst_equation);
+  }
+
   /// Errors of variables of index 2 and 3 count times h and h^2.
   static MANYFOLD_INLINE void scale_weights(const Real (&weight)[n], const Real& h, Real (&scaled)[n]) {
     static_for<n>([&](auto i) {
@@ -471,9 +508,11 @@ class InitialConditions {
 
   /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0, damped like
   /// the search. Returns the lanes in which Newton's method converged.
+  /// `weigh(value)` may bring the weights up to date with an iterate.
+  template <class Weigh = KeepWeights>
   MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
                                   const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular,
-                                  double rounding = rounding_correction) {
+                                  double rounding = rounding_correction, const Weigh& weigh = {}) {
     const Real shift = Real(1.0) / h;
     const Real end = t + h;
     Mask searching = active;
@@ -489,6 +528,7 @@ class InitialConditions {
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Real value[n];
       for (int i = 0; i < n; ++i) value[i] = y[i] + h * v[i];
+      weigh(value);
       const Point point{end, value, v, p, weight, rtol_, h};
       matrices_.template evaluate<false>(searching, point);
       const Mask solvable = euler_factors_.template factor<false>(
@@ -552,12 +592,13 @@ class InitialConditions {
 
   /// For mass matrices that are singular in combinations of variables: short implicit Euler steps land on the
   /// constraints and keep the differential combinations; their line is followed back to t.
+  template <class Weigh = KeepWeights>
   MANYFOLD_INLINE void slide(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                              const Real (&p)[System::constants_size], const Real (&weight)[n],
-                             InitialPoint<Real>& result) {
+                             InitialPoint<Real>& result, double first = 1e-10, const Weigh& weigh = {}) {
     // The first round finds the time scale, the second has steps that suit it. Where the line is too curved to be
     // followed back that far, shorter ones follow.
-    Real h = abs(span) * Real(1e-10);
+    Real h = abs(span) * Real(first);
     Mask converged = active;
     Mask sliding = active;
     for (int round = 0; round < most_slides && any(sliding); ++round) {
@@ -566,24 +607,28 @@ class InitialConditions {
       for (int i = 0; i < n; ++i) v[i] = dy[i];
       // In the first round M / h magnifies rounding errors of the constraints. The next one corrects them.
       const double rounding = round == 0 ? 1e3 : rounding_correction;
-      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular, rounding);
+      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular, rounding, weigh);
       Real landed[n];
       for (int i = 0; i < n; ++i) {
         landed[i] = y[i] + h * v[i];
         curvature[i] = -h * v[i];
       }
+      weigh(landed);
       // Where the first step moved to the constraints, its slope says nothing of the next.
       const Mask moved = weighted_norm(curvature, weight) > Real(1.0);
       for (int i = 0; i < n; ++i) v[i] = select(moved, Real(0.0), v[i]);
-      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular, rounding);
-      for (int i = 0; i < n; ++i) {
-        y[i] = select(good, landed[i] - h * v[i], y[i]);
-        dy[i] = select(good, v[i], dy[i]);
-        curvature[i] += h * v[i];
-      }
+      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular, rounding, weigh);
+      for (int i = 0; i < n; ++i) curvature[i] += h * v[i];
       converged = converged & (good | !sliding);
       const Real curved = weighted_norm(curvature, weight);
-      sliding = round == 0 ? good : good & (curved > Real(most_curved));
+      // A line that is too curved says little of values that are given.
+      const Mask straight = Mask(round == 0) | !(curved > Real(most_curved));
+      for (int i = 0; i < n; ++i) {
+        const bool given = !System::singular_mass_matrix() && System::derivative_occurs(i);
+        y[i] = select(good & (straight | Mask(!given)), landed[i] - h * v[i], y[i]);
+        dy[i] = select(good, v[i], dy[i]);
+      }
+      sliding = round == 0 ? good : good & !straight;
       const Real next = round == 0
                             ? Real(first_step_fraction * euler_fraction) * characteristic_time(y, dy, weight, span)
                             : h * Real(0.5) * sqrt(Real(most_curved) / curved);
@@ -600,6 +645,32 @@ class InitialConditions {
     euler_factors_.solve(delta);
     for (int i = 0; i < n; ++i) dy[i] = select(solvable, dy[i] - delta[i] * shift, dy[i]);
     result.consistent = converged;
+  }
+
+  /// Where the equations do not determine the algebraic variables, but those of a short implicit Euler step do: charges
+  /// of nodes that no capacitor joins to the ground add up to a constant, and only the currents into these nodes tell
+  /// their voltages. Given values that meet the equations within the tolerance are taken.
+  MANYFOLD_OUTLINE void stay(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
+                             const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                             const Real (&weight)[n], InitialPoint<Real>& result) {
+    Real given[n];
+    Real found_weight[n];
+    for (int i = 0; i < n; ++i) {
+      given[i] = y[i];
+      found_weight[i] = weight[i];
+    }
+    InitialPoint<Real> found = result;
+    // Guesses of zero are of another size than what is found. And what the charges have of rounding errors becomes one
+    // of voltages, divided by the step.
+    slide(active, t, span, y, dy, p, found_weight, found, 1e-7,
+          [&](const Real(&value)[n]) { error_weights(tolerances, value, found_weight); });
+    Real moved[n];
+    for (int i = 0; i < n; ++i) {
+      moved[i] = System::derivative_occurs(i) ? select(active, y[i] - given[i], Real(0.0)) : Real(0.0);
+    }
+    const Mask near = active & found.consistent & (weighted_norm(moved, weight) <= Real(1.0));
+    result.consistent = result.consistent | near;
+    result.singular = result.singular & !near;
   }
 
   static constexpr auto search_entries = entries_of<SearchStructure::matrix.size()>(SearchStructure::matrix);

@@ -198,4 +198,45 @@ struct Diode {
   }
 };
 
+/// A source, two resistors and a capacitor between them, by charges and voltages as in the Test Set's adding unit: no
+/// capacitor joins the nodes to the ground, so that their charges add up to a constant, and the charges alone do not
+/// tell the voltages.
+struct FloatingNodes {
+  static constexpr const char* name = "floating_nodes";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Parameter parameters[] = {{.name = "rise", .value = 1000.0}};
+  static constexpr Variable variables[] = {{.name = "q1", .initial = 0.3},
+                                           {.name = "q2", .initial = -0.3},
+                                           {.name = "u1", .algebraic = true},
+                                           {.name = "u2", .algebraic = true}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = (1.0 - exp(-p[0] * t) - y[2]) / 0.3;
+    f[1] = -y[3] / 0.2;
+    f[2] = y[0] - (y[2] - y[3]);
+    f[3] = y[1] - (y[3] - y[2]);
+  }
+};
+
+/// The same with the index that the voltages have.
+struct StatedFloatingNodes : FloatingNodes {
+  static constexpr const char* name = "stated_floating_nodes";
+  static constexpr Variable variables[] = {{.name = "q1", .initial = 0.3},
+                                           {.name = "q2", .initial = -0.3},
+                                           {.name = "u1", .initial = 0.18, .algebraic = true, .index = 2},
+                                           {.name = "u2", .initial = -0.12, .algebraic = true, .index = 2}};
+};
+
+/// Diodes in both directions join a capacitor to the current that keeps its voltage a fast sine: their voltage has
+/// index 2, and an exponential contains it.
+struct ForcedDiodes {
+  static constexpr const char* name = "forced_diodes";
+  static constexpr double t_span[] = {0.0, 5.13e-6};
+  static constexpr Parameter parameters[] = {{.name = "frequency", .value = 1e6}};
+  static constexpr Variable variables[] = {{.name = "u"}, {.name = "v", .algebraic = true, .index = 2}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = 2e3 * sinh(y[1] / 0.026);
+    f[1] = y[0] - sin(6.283185307179586 * p[0] * t);
+  }
+};
+
 }  // namespace manyfold::test

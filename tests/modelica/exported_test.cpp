@@ -375,6 +375,23 @@ TEST(Exported, ZerosOfFunctions) {
                 {"'f' does not change its sign between -4 and 4"});
 }
 
+// The kernel of many equations is to be compiled in another way, and says so; programs with several models are not.
+TEST(Exported, LargeModelsSayThatTheyAre) {
+  const auto header = [](const std::string& n) {
+    return compiled(model_text("Real x[" + n + "](each start = 1.0, each fixed = true);",
+                               "for i in 1:" + n + " loop\nder(x[i]) = sin(x[i]) * exp(-i * x[i]);\nend for;"))
+        .header;
+  };
+  const std::string small = header("10");
+  const std::string large = header("150");
+  EXPECT_EQ(small.find("MANYFOLD_LARGE_MODEL"), std::string::npos) << small;
+  EXPECT_NE(large.find("#if defined(MANYFOLD_KERNEL_UNIT)\n#define MANYFOLD_LARGE_MODEL\n#endif\n"), std::string::npos)
+      << large;
+  // A sine, a product, an exponential, a sign and a product; nothing is multiplied by 1.
+  EXPECT_EQ(number_after(small, "operations = "), 49.0);
+  EXPECT_EQ(number_after(large, "operations = "), 749.0);
+}
+
 // Errors that are raised are assertions; what is printed is left out.
 TEST(Exported, MessagesOfTheLibrary) {
   const CompiledModel model = compiled(

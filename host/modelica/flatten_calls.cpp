@@ -56,6 +56,7 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
   if (const Value* given = scope.find(name); given != nullptr && given->function != nullptr) {
     return call_function(*given->function, expression, scope, false, given->fields);
   }
+  if (name.ends_with("Modelica.Math.Nonlinear.solveOneNonlinearEquation")) return zero_of(expression, scope);
   if (const Class* own = find_class(name)) {
     if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
     if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
@@ -417,9 +418,93 @@ Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
     known->second = graph_.variable(static_cast<int>(model_.variables.size()));
     model_.variables.push_back(variable);
     instance_of_.push_back(-1);
-    homotopy_equations_.push_back({known->second, a, expression.place, fmt::format("{} = actual", variable.name), b});
+    made_equations_.push_back({known->second, a, expression.place, fmt::format("{} = actual", variable.name), b});
     return known->second;
   });
+}
+
+namespace {
+
+/// The nodes of a value, one after the other.
+void gather(const Value& value, std::vector<Node>& nodes) {
+  nodes.insert(nodes.end(), value.items.begin(), value.items.end());
+  for (const Value& element : value.elements) gather(element, nodes);
+  for (const Member& field : value.fields) gather(field.value, nodes);
+}
+
+}  // namespace
+
+/// solveOneNonlinearEquation(f, u_min, u_max): a variable u of its own, with the equation f(u) = 0. A number where the
+/// bounds and the other inputs of f are numbers.
+Value Flattener::zero_of(const Expression& expression, const Scope& scope) {
+  const Expression* given[] = {nullptr, nullptr, nullptr};
+  const char* const names[] = {"f", "u_min", "u_max"};
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (k < expression.operands.size()) given[k] = expression.operands[k].get();
+    for (const auto& [name, value] : expression.named) {
+      if (name == names[k]) given[k] = value.get();
+    }
+    if (given[k] == nullptr)
+      fail(expression.place, fmt::format("solveOneNonlinearEquation takes the argument '{}'", names[k]));
+  }
+  const Value function = argument(*given[0], scope);
+  if (function.function == nullptr) {
+    fail(given[0]->place, "expected a function of one number, as in function f(p = 1)");
+  }
+  const auto is_given = [&](const Declaration& input) {
+    return std::any_of(function.fields.begin(), function.fields.end(),
+                       [&](const Member& field) { return field.name == input.name; });
+  };
+  const auto& declarations = function.function->declarations;
+  const auto free = std::find_if(declarations.begin(), declarations.end(),
+                                 [&](const Declaration& one) { return one.input && !is_given(one); });
+  if (free == declarations.end()) fail(given[0]->place, "all inputs of this function have their value already");
+  Expression call;
+  call.kind = Kind::call;
+  call.place = expression.place;
+  const auto residual = [&](Node u) {
+    std::vector<Member> inputs = function.fields;
+    inputs.push_back({free->name, Value::scalar(u)});
+    const Value value = call_function(*function.function, call, scope, false, inputs);
+    if (!value.is_scalar())
+      fail(given[0]->place, fmt::format("expected a number, but this function gives {}", shape_text(value)));
+    return value.items[0];
+  };
+  Node low = scalar(*given[1], scope);
+  Node high = scalar(*given[2], scope);
+  std::vector<Node> key = {low, high};
+  gather(function, key);
+  const auto [known, added] = zeros_.try_emplace({function.function, key}, no_node);
+  if (!added) return Value::scalar(known->second);
+  if (std::all_of(key.begin(), key.end(), [&](Node node) { return graph_.is_number(node); })) {
+    constexpr int bisections = 100;
+    const double at_low = graph_.value(residual(low));
+    if (at_low * graph_.value(residual(high)) > 0.0) {
+      fail(expression.place, fmt::format("'{}' does not change its sign between {} and {}", function.function->name,
+                                         graph_.value(low), graph_.value(high)));
+    }
+    for (int k = 0; k < bisections; ++k) {
+      const Node middle = graph_.number(0.5 * (graph_.value(low) + graph_.value(high)));
+      (graph_.value(residual(middle)) * at_low > 0.0 ? low : high) = middle;
+    }
+    return Value::scalar(known->second = low);
+  }
+  FlatVariable variable;
+  variable.name = fmt::format("zero {}", zeros_.size());
+  variable.place = expression.place;
+  variable.made = true;
+  variable.start = graph_.multiply(graph_.number(0.5), graph_.add(low, high));
+  const Node u = graph_.variable(static_cast<int>(model_.variables.size()));
+  known->second = u;
+  model_.variables.push_back(variable);
+  instance_of_.push_back(-1);
+  FlatEquation equation;
+  equation.left = graph_.number(0.0);
+  equation.right = residual(u);
+  equation.place = expression.place;
+  equation.text = fmt::format("'{}' = 0", function.function->name);
+  made_equations_.push_back(equation);
+  return Value::scalar(u);
 }
 
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {

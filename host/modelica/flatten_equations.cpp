@@ -34,7 +34,7 @@ FlatModel Flattener::flatten(const Class& file) {
   model_.experiment = main_->experiment;
   declare_model();
   if (!diagnostics_.failed()) sections(*main_);
-  model_.equations.insert(model_.equations.end(), homotopy_equations_.begin(), homotopy_equations_.end());
+  model_.equations.insert(model_.equations.end(), made_equations_.begin(), made_equations_.end());
   finish_discrete();
   return std::move(model_);
 }
@@ -267,10 +267,20 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
   }
 }
 
-/// assert, terminate and reinit. False for other calls.
+/// assert, terminate, reinit, and what tells messages. False for other calls.
 bool Flattener::call_statement(const Expression& call, const Scope& scope, Node guard) {
   const std::string& name = call.parts[0].name;
   if (call.kind != Kind::call) return false;
+  const std::string whole = dotted(call.parts);
+  if (whole.ends_with("Modelica.Utilities.Streams.error")) {
+    const std::string message = call.operands.empty() ? "" : evaluate(*call.operands[0], scope).text;
+    assert_that(graph_.number(0.0), message.empty() ? "error" : message, call.place);
+    return true;
+  }
+  if (whole.ends_with("Modelica.Utilities.Streams.print")) {
+    diagnostics_.warn(call.place, "this message is not printed");
+    return true;
+  }
   if (const Class* function = find_class(dotted(call.parts)); function != nullptr) {
     // It can do no more than check what it is given.
     if (function->kind != Class::Kind::function) return false;

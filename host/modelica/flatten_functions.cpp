@@ -1,4 +1,5 @@
 // Functions and algorithms: carried out with nodes in place of numbers, so that what they compute becomes expressions.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,6 +12,26 @@ namespace {
 
 constexpr int deepest_calls = 40;
 constexpr int most_turns = 10'000;
+
+/// Do the statements assign to the variable in any case?
+bool assigns_to(const std::vector<Statement>& statements, const std::string& name) {
+  const auto is_target = [&](const ExpressionPtr& left) {
+    return left && !left->parts.empty() && left->parts[0].name == name;
+  };
+  return std::any_of(statements.begin(), statements.end(), [&](const Statement& statement) {
+    if (statement.kind == Statement::Kind::assignment) {
+      const auto& targets = statement.left->operands;
+      return is_target(statement.left) || std::any_of(targets.begin(), targets.end(), is_target);
+    }
+    return std::any_of(statement.branches.begin(), statement.branches.end(),
+                       [&](const Branch& branch) { return assigns_to(branch.body, name); });
+  });
+}
+
+bool assigns_to(const Class& function, const std::string& name) {
+  return std::any_of(function.sections.begin(), function.sections.end(),
+                     [&](const Section& section) { return assigns_to(section.statements, name); });
+}
 
 }  // namespace
 
@@ -44,7 +65,11 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
     if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
     Value result;
     for (const Declaration& member : record->declarations) {
-      result.fields.push_back({member.name, default_of(member, scope)});
+      const Expression* given = nullptr;
+      for (const Modifier& modifier : declaration.modifiers) {
+        if (modifier.name == member.name) given = modifier.value.get();
+      }
+      result.fields.push_back({member.name, given != nullptr ? evaluate(*given, scope) : default_of(member, scope)});
     }
     --depth_;
     return result;
@@ -52,7 +77,8 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
   Value result;
   std::size_t count = 1;
   for (const ExpressionPtr& dimension : declaration.dimensions) {
-    const int size = integer(*dimension, scope, "a dimension");
+    // What [:] is, the first assignment says.
+    const int size = dimension->kind == Kind::colon ? 0 : integer(*dimension, scope, "a dimension");
     if (size < 0 || (count *= static_cast<std::size_t>(size)) > 100'000) fail(dimension->place, "out of range");
     result.dims.push_back(size);
   }
@@ -120,11 +146,43 @@ Value Flattener::call_function(const Class& function, const Expression& expressi
   Value results;
   for (const Declaration& declaration : function.declarations) {
     if (!declaration.output) continue;
-    if (!all) return frame.scope.values[declaration.name];
-    results.fields.push_back({declaration.name, frame.scope.values[declaration.name]});
+    Value& value = frame.scope.values[declaration.name];
+    if (!frame.assigned.contains(declaration.name)) complete_output(function, declaration, frame, value);
+    if (!all) return value;
+    results.fields.push_back({declaration.name, value});
   }
   if (!all) fail(expression.place, fmt::format("'{}' has no output", function.name));
   return results;
+}
+
+/// An output that its function did not assign to. Exports of constructors of records have lost `result(re = re, im =
+/// im)`: members have the values of the inputs of their names.
+void Flattener::complete_output(const Class& function, const Declaration& output, const Frame& frame, Value& value) {
+  const auto is_given = [&](const std::string& name) {
+    return std::any_of(output.modifiers.begin(), output.modifiers.end(),
+                       [&](const Modifier& modifier) { return modifier.name == name && modifier.value != nullptr; });
+  };
+  const auto is_input = [&](const std::string& name) {
+    return std::any_of(function.declarations.begin(), function.declarations.end(),
+                       [&](const Declaration& one) { return one.input && one.name == name; });
+  };
+  if (output.binding || assigns_to(function, output.name)) return;
+  bool known = value.is_text || (!value.dims.empty() && value.items.empty() && value.elements.empty());
+  if (value.is_record()) {
+    known = true;
+    for (auto& [name, member] : value.fields) {
+      if (is_given(name)) continue;
+      if (is_input(name)) {
+        member = *frame.scope.find(name);
+      } else {
+        known = false;
+      }
+    }
+  }
+  if (!known) {
+    fail(output.place, fmt::format("the output '{}' of '{}' is never assigned: expected '{} := ...' in its algorithm",
+                                   output.name, function.name, output.name));
+  }
 }
 
 void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) {

@@ -138,6 +138,7 @@ class Flattener {
   bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   Value derivative(const Expression& expression, const Scope& scope);
+  Value zero_of(const Expression& expression, const Scope& scope);
   Value homotopy(const Expression& expression, const Scope& scope);
   bool varies(Node root) const;
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
@@ -171,6 +172,7 @@ class Flattener {
                       const std::vector<Member>& given_before = {});
   Value construct(const Class& record, const Expression& expression, const Scope& scope);
   Value default_of(const Declaration& declaration, const Scope& scope);
+  void complete_output(const Class& function, const Declaration& output, const Frame& frame, Value& value);
   void execute(const std::vector<Statement>& statements, Frame& frame);
   void execute(const Statement& statement, Frame& frame);
   void execute_choice(const Statement& statement, std::size_t branch, Frame& frame);
@@ -257,7 +259,8 @@ class Flattener {
   std::set<std::pair<Place, Node>> asserted_;
   std::set<const Class*> checking_;                   ///< functions that are called for their assertions
   std::map<std::pair<Node, Node>, Node> homotopies_;  ///< variables, by what is actual and what is simplified
-  std::vector<FlatEquation> homotopy_equations_;
+  std::map<std::pair<const Class*, std::vector<Node>>, Node> zeros_;  ///< by function, bounds and other inputs
+  std::vector<FlatEquation> made_equations_;                          ///< of variables that the file does not have
   long spent_ = 0;
   int depth_ = 0;
 };

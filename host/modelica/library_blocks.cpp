@@ -51,6 +51,143 @@ algorithm
     'ku'['i'] := 'w' ^ 2 * 'c0_in'['i'] / 'b'['i'];
   end for;
 end 'Modelica.Blocks.Continuous.Internal.Filter.roots.lowPass';
+
+function 'Modelica.Blocks.Continuous.Internal.Filter.roots.highPass'
+  input Real 'cr_in'[:];
+  input Real 'c0_in'[:];
+  input Real 'c1_in'[:];
+  input Real 'f_cut';
+  output Real 'r'[size('cr_in', 1)];
+  output Real 'a'[size('c0_in', 1)];
+  output Real 'b'[size('c0_in', 1)];
+  output Real 'ku'[size('c0_in', 1)];
+  output Real 'k1'[size('c0_in', 1)];
+  output Real 'k2'[size('c0_in', 1)];
+protected
+  Real 'w' = 6.283185307179586 * 'f_cut';
+algorithm
+  for 'i' in 1:size('cr_in', 1) loop
+    'r'['i'] := -'w' / 'cr_in'['i'];
+  end for;
+  for 'i' in 1:size('c0_in', 1) loop
+    'a'['i'] := -'w' * 'c1_in'['i'] / 'c0_in'['i'] / 2.0;
+    'b'['i'] := sqrt('w' ^ 2 / 'c0_in'['i'] - 'a'['i'] ^ 2);
+    'ku'['i'] := 'w' ^ 2 / 'c0_in'['i'] / 'b'['i'];
+    'k1'['i'] := 2.0 * 'a'['i'] / 'ku'['i'];
+    'k2'['i'] := ('a'['i'] ^ 2 - 'b'['i'] ^ 2) / ('a'['i'] ^ 2 + 'b'['i'] ^ 2);
+  end for;
+end 'Modelica.Blocks.Continuous.Internal.Filter.roots.highPass';
+
+function 'Modelica.Blocks.Continuous.Internal.Filter.Utilities.bandPassAlpha'
+  input Real 'a';
+  input Real 'b';
+  input Real 'w';
+  output Real 'alpha';
+protected
+  Real 'x' = -'a' * 'w' / 2.0;
+  Real 'y' = 'w' * sqrt('b' - 'a' ^ 2 / 4.0);
+  Real 'real' = 'x' ^ 2 - 'y' ^ 2 - 4.0;
+  Real 'size' = sqrt('real' ^ 2 + 4.0 * 'x' ^ 2 * 'y' ^ 2);
+  Real 'u' = sqrt(('size' + 'real') / 2.0);
+  Real 'v' = sqrt(('size' - 'real') / 2.0);
+algorithm
+  assert('a' ^ 2 / 4.0 <= 'b', "the poles of the base filter must be conjugate complex numbers");
+  'alpha' := 2.0 / sqrt(max(('x' - 'u') ^ 2 + ('y' + 'v') ^ 2, ('x' + 'u') ^ 2 + ('y' - 'v') ^ 2));
+end 'Modelica.Blocks.Continuous.Internal.Filter.Utilities.bandPassAlpha';
+
+function 'Modelica.Blocks.Continuous.Internal.Filter.roots.bandPass'
+  input Real 'cr_in'[:];
+  input Real 'c0_in'[:];
+  input Real 'c1_in'[:];
+  input Real 'f_min';
+  input Real 'f_max';
+  output Real 'a'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'b'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'ku'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'k1'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'k2'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+protected
+  Real 'c0'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  Real 'c1'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  Real 'f0' = sqrt('f_min' * 'f_max');
+  Real 'w' = 6.283185307179586 * 'f0';
+  Real 'band' = ('f_max' - 'f_min') / 'f0';
+  Real 'width';
+  Real 'alpha';
+  Real 'c';
+  Integer 'j';
+algorithm
+  for 'i' in 1:size('cr_in', 1) loop
+    'c1'['i'] := 'w' * 'cr_in'['i'] * 'band';
+    'c0'['i'] := 'w' ^ 2;
+  end for;
+  for 'i' in 1:size('c0_in', 1) loop
+    'width' := 'band';
+    'alpha' := 'Modelica.Blocks.Continuous.Internal.Filter.Utilities.bandPassAlpha'('c1_in'['i'], 'c0_in'['i'],
+      'width');
+    'c' := 'c1_in'['i'] * 'width' / ('alpha' + 1.0 / 'alpha');
+    'j' := size('cr_in', 1) + 2 * 'i' - 1;
+    'c1'['j'] := 'w' * 'c' / 'alpha';
+    'c1'['j' + 1] := 'w' * 'c' * 'alpha';
+    'c0'['j'] := ('w' / 'alpha') ^ 2;
+    'c0'['j' + 1] := ('w' * 'alpha') ^ 2;
+  end for;
+  for 'i' in 1:size('a', 1) loop
+    'a'['i'] := -'c1'['i'] / 2.0;
+    assert('c0'['i'] >= 'a'['i'] ^ 2, "the poles of the band filter must be conjugate complex numbers");
+    'b'['i'] := sqrt('c0'['i'] - 'a'['i'] ^ 2);
+    'ku'['i'] := 'c0'['i'] / 'b'['i'];
+    'k1'['i'] := 'band' * 'w' / 'ku'['i'];
+    'k2'['i'] := 'k1'['i'] * 'a'['i'] / 'b'['i'];
+  end for;
+end 'Modelica.Blocks.Continuous.Internal.Filter.roots.bandPass';
+
+function 'Modelica.Blocks.Continuous.Internal.Filter.roots.bandStop'
+  input Real 'cr_in'[:];
+  input Real 'c0_in'[:];
+  input Real 'c1_in'[:];
+  input Real 'f_min';
+  input Real 'f_max';
+  output Real 'a'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'b'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'ku'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'k1'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  output Real 'k2'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+protected
+  Real 'c0'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  Real 'c1'[size('cr_in', 1) + 2 * size('c0_in', 1)];
+  Real 'f0' = sqrt('f_min' * 'f_max');
+  Real 'w' = 6.283185307179586 * 'f0';
+  Real 'band' = ('f_max' - 'f_min') / 'f0';
+  Real 'width';
+  Real 'alpha';
+  Real 'c';
+  Integer 'j';
+algorithm
+  for 'i' in 1:size('cr_in', 1) loop
+    'c1'['i'] := 'w' * 'band' / 'cr_in'['i'];
+    'c0'['i'] := 'w' ^ 2;
+  end for;
+  for 'i' in 1:size('c0_in', 1) loop
+    'width' := 'band' / 'c0_in'['i'];
+    'alpha' := 'Modelica.Blocks.Continuous.Internal.Filter.Utilities.bandPassAlpha'('c1_in'['i'], 'c0_in'['i'],
+      'width');
+    'c' := 'c1_in'['i'] * 'width' / ('alpha' + 1.0 / 'alpha');
+    'j' := size('cr_in', 1) + 2 * 'i' - 1;
+    'c1'['j'] := 'w' * 'c' / 'alpha';
+    'c1'['j' + 1] := 'w' * 'c' * 'alpha';
+    'c0'['j'] := ('w' / 'alpha') ^ 2;
+    'c0'['j' + 1] := ('w' * 'alpha') ^ 2;
+  end for;
+  for 'i' in 1:size('a', 1) loop
+    'a'['i'] := -'c1'['i'] / 2.0;
+    assert('c0'['i'] >= 'a'['i'] ^ 2, "the poles of the band filter must be conjugate complex numbers");
+    'b'['i'] := sqrt('c0'['i'] - 'a'['i'] ^ 2);
+    'ku'['i'] := 'c0'['i'] / 'b'['i'];
+    'k1'['i'] := 2.0 * 'a'['i'] / 'ku'['i'];
+    'k2'['i'] := ('c0'['i'] + 'a'['i'] ^ 2 - 'b'['i'] ^ 2) / 'c0'['i'];
+  end for;
+end 'Modelica.Blocks.Continuous.Internal.Filter.roots.bandStop';
 )";
 
 }  // namespace manyfold::modelica

@@ -47,6 +47,28 @@ algorithm
   end for;
 end 'Modelica.Math.BooleanVectors.firstTrueIndex';
 
+function 'Modelica.Math.Vectors.interpolate'
+  input Real 'x'[:];
+  input Real 'y'[size('x', 1)];
+  input Real 'xi';
+  input Integer 'iLast' = 1;
+  output Real 'yi';
+  output Integer 'iNew' = 1;
+protected
+  Integer 'n' = size('x', 1);
+algorithm
+  'yi' := 'y'[1];
+  if 'n' > 1 then
+    'yi' := 'y'[1] + ('xi' - 'x'[1]) * (('y'[2] - 'y'[1]) / ('x'[2] - 'x'[1]));
+  end if;
+  for 'i' in 2:'n' - 1 loop
+    if 'xi' >= 'x'['i'] then
+      'yi' := 'y'['i'] + ('xi' - 'x'['i']) * (('y'['i' + 1] - 'y'['i']) / ('x'['i' + 1] - 'x'['i']));
+      'iNew' := 'i';
+    end if;
+  end for;
+end 'Modelica.Math.Vectors.interpolate';
+
 function 'Modelica.Math.wrapAngle'
   input Real 'u';
   input Boolean 'positiveRange' = false;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <manyfold/model.hpp>
+
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
@@ -272,6 +274,19 @@ void ModelCode::assign(Body& body, const std::vector<const Step*>& sequence, con
   }
 }
 
+/// How many operations a program has that vary, about.
+int ModelCode::operations(const std::vector<Node>& outputs) {
+  std::vector<Node> all;
+  needed(graph_, steps_, outputs, all);
+  std::set<Node> varying;
+  for (const Node root : all) {
+    for (const Node node : graph_.below(root)) {
+      if (Graph::operands(graph_[node]) > 0 && !from_parameters(node)) varying.insert(node);
+    }
+  }
+  return static_cast<int>(varying.size());
+}
+
 std::string ModelCode::rhs() {
   names_ = Names();
   std::vector<Node> outputs;
@@ -288,7 +303,9 @@ std::string ModelCode::rhs() {
     if (i >= model_.states.size()) body.comment(model_.equations[at(model_.residuals[i - model_.states.size()])].text);
     body.line(fmt::format("f[{}] = {};", i, body.number(outputs[i])));
   }
-  return function("rhs(const auto& t, const auto& y, const auto& p, auto& f)", body.text());
+  operations_ = operations(outputs);
+  return fmt::format("\n  static constexpr int operations = {};{}", operations_,
+                     function("rhs(const auto& t, const auto& y, const auto& p, auto& f)", body.text()));
 }
 
 std::string ModelCode::invariants() {
@@ -405,6 +422,11 @@ std::string ModelCode::text() {
   std::string result = "#pragma once\n";
   result += fmt::format("// Written by manyfold from {}: {} equations, of which {} are left for the integrator.\n",
                         file_, model_.original_equations, y_.size());
+  const std::string equations = rhs();
+  if (operations_ > model_check::most_operations) {
+    // Programs with other models are not meant.
+    result += "#if defined(MANYFOLD_KERNEL_UNIT)\n#define MANYFOLD_LARGE_MODEL\n#endif\n";
+  }
   result += "#include <manyfold/block_solver.hpp>\n#include <manyfold/model.hpp>\n\n";
   result += fmt::format("struct {} {{\n  static constexpr const char* name = {};\n", type, quoted(flat.name));
   if (!flat.description.empty()) {
@@ -417,7 +439,7 @@ std::string ModelCode::text() {
   result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
                         literal(experiment("StopTime", begin + 1.0)));
   result += variables() + parameters() + events() + discrete_numbers() + derive() + initial() + initial_discrete() +
-            rhs() + invariants() + stage() + root() + sides() + event_times() + action() + observables();
+            equations + invariants() + stage() + root() + sides() + event_times() + action() + observables();
   result += fmt::format("}};\nMANYFOLD_MODEL({});\n", type);
   return result;
 }

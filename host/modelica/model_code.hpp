@@ -47,6 +47,7 @@ class ModelCode {
   std::string variables();
   std::string parameters();
   std::string derive();
+  int operations(const std::vector<Node>& outputs);
   std::string rhs();
   std::string invariants();
   std::string observables();
@@ -170,6 +171,7 @@ class ModelCode {
   std::vector<int> end_of_relation_;    ///< where it becomes false; -1: the same, or of no interest
   std::vector<int> event_of_clock_;
   std::vector<std::pair<int, int>> events_of_whole_part_;  ///< upwards and downwards; -1: that never comes
+  int operations_ = 0;                                     ///< of the right-hand side
   int discrete_count_ = 0;
   std::vector<bool> follows_;              ///< relations that are evaluated after what they use
   std::unordered_map<Node, int> renewed_;  ///< leaves with new values in a pass, in the order of renewal

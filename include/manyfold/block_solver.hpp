@@ -2,6 +2,13 @@
 // Initial values that follow from equations within a model: Newton's method for a few of them, and a homotopy where
 // that finds nothing, or where the model says from what to go.
 
+// Searches that few instances need: their code is short rather than fast, and compiled in a fraction of the time.
+#if defined(__GNUC__) && !defined(__CUDACC__)
+#define MANYFOLD_RARELY __attribute__((noinline, cold))
+#else
+#define MANYFOLD_RARELY
+#endif
+
 namespace manyfold {
 
 namespace block_solver {
@@ -35,7 +42,7 @@ constexpr bool solve(double (&matrix)[n][n + 1]) {
 /// The step of Levenberg and Marquardt, where the matrix of Newton's method is singular: what the equations do
 /// determine there moves first. False if that is nothing.
 template <int n>
-constexpr bool solve_damped(const double (&matrix)[n][n + 1], double (&step)[n][n + 1]) {
+MANYFOLD_RARELY constexpr bool solve_damped(const double (&matrix)[n][n + 1], double (&step)[n][n + 1]) {
   double trace = 0.0;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j <= n; ++j) {
@@ -50,7 +57,7 @@ constexpr bool solve_damped(const double (&matrix)[n][n + 1], double (&step)[n][
 
 /// A residual that falls no more is zero up to rounding if the step is tiny that would make it zero,
 template <int n>
-constexpr bool is_tiny(const double (&step)[n][n + 1], const double (&z)[n]) {
+MANYFOLD_RARELY constexpr bool is_tiny(const double (&step)[n][n + 1], const double (&z)[n]) {
   bool tiny = true;
   for (int i = 0; i < n; ++i) tiny = tiny && magnitude(step[i][n]) <= 1e-6 * magnitude(z[i]) + 1e-12;
   return tiny;
@@ -58,7 +65,7 @@ constexpr bool is_tiny(const double (&step)[n][n + 1], const double (&z)[n]) {
 
 /// or if it is itself beside the terms that it consists of.
 template <int n>
-constexpr bool cancels(const double (&r)[n], const double (&matrix)[n][n + 1], const double (&z)[n]) {
+MANYFOLD_RARELY constexpr bool cancels(const double (&r)[n], const double (&matrix)[n][n + 1], const double (&z)[n]) {
   bool small = true;
   for (int i = 0; i < n; ++i) {
     double terms = 0.0;
@@ -151,7 +158,7 @@ class Homotopy {
 
   /// Moves `z` near the zero at lambda = 1. The curve goes off in the `direction` (1 or -1) of lambda. False if it
   /// leads nowhere.
-  constexpr bool follow(double direction, double (&z)[n]) {
+  MANYFOLD_RARELY constexpr bool follow(double direction, double (&z)[n]) {
     double u[n + 1] = {};  // z in units of its scale, and lambda
     for (int i = 0; i < n; ++i) u[i] = z_[i] / scale_[i];
     for (int i = 0; i <= n; ++i) tangent_[i] = i == n ? direction : 0.0;
@@ -175,7 +182,7 @@ class Homotopy {
   static constexpr int most_corrections = 6;
 
   /// The derivatives of the family and, in the last column, its values; the tangent in the last row.
-  constexpr void assemble(const double (&u)[n + 1], double (&matrix)[n + 1][n + 2]) const {
+  MANYFOLD_RARELY constexpr void assemble(const double (&u)[n + 1], double (&matrix)[n + 1][n + 2]) const {
     constexpr double step = 1e-6;  // of lambda
     double z[n] = {};
     double r[n] = {};
@@ -197,7 +204,7 @@ class Homotopy {
   }
 
   /// The tangent at u, which goes on as the one before did.
-  constexpr bool turn(const double (&u)[n + 1]) {
+  MANYFOLD_RARELY constexpr bool turn(const double (&u)[n + 1]) {
     double matrix[n + 1][n + 2] = {};
     assemble(u, matrix);
     for (int i = 0; i <= n; ++i) matrix[i][n + 1] = i == n ? 1.0 : 0.0;
@@ -212,7 +219,7 @@ class Homotopy {
   }
 
   /// The point of the curve some `length` further, and how many corrections that took; 0: they do not converge.
-  constexpr int correct(const double (&u)[n + 1], double length, double (&next)[n + 1]) const {
+  MANYFOLD_RARELY constexpr int correct(const double (&u)[n + 1], double length, double (&next)[n + 1]) const {
     for (int i = 0; i <= n; ++i) next[i] = u[i] + length * tangent_[i];
     for (int correction = 1; correction <= most_corrections; ++correction) {
       double matrix[n + 1][n + 2] = {};
@@ -234,19 +241,47 @@ class Homotopy {
   double tangent_[n + 1] = {};
 };
 
-/// Moves `z` to a zero of residual(z, r): by Newton's method, or by Newton's homotopy F(z) = (1 - lambda) F(z_0).
-/// False, and `z` as it was, if there none is found.
+/// residual(z, r), or one with the operator homotopy, residual(z, lambda, r), at a fixed lambda.
+template <class Residual>
+struct Fixed {
+  const Residual& residual;
+  double lambda;
+
+  constexpr void operator()(const auto& z, auto& r) const {
+    if constexpr (requires { residual(z, lambda, r); }) {
+      residual(z, lambda, r);
+    } else {
+      residual(z, r);
+    }
+  }
+};
+
+/// The equations along a homotopy: the model's own, from simplified to actual ones, or Newton's, whose zero at lambda =
+/// 0 is where the search began. One type for both, so that they are compiled once.
 template <int n, class Residual>
-constexpr bool find_zero(double (&z)[n], const Residual& residual) {
+struct Deformation {
+  Fixed<Residual> fixed;
+  bool is_newtons;
+  double r_at_start[n];
+
+  constexpr void operator()(const auto& at, double lambda, auto& value) const {
+    if (is_newtons) {
+      fixed(at, value);
+      for (int i = 0; i < n; ++i) value[i] -= (1.0 - lambda) * r_at_start[i];
+    } else {
+      Fixed<Residual>{fixed.residual, lambda}(at, value);
+    }
+  }
+};
+
+/// Moves `z` to a zero by Newton's homotopy F(z) = (1 - lambda) F(z_0). False, and `z` as it was, if there none is
+/// found.
+template <int n, class Residual>
+MANYFOLD_RARELY constexpr bool find_along_homotopy(double (&z)[n], const Fixed<Residual>& residual) {
   double start[n] = {};
-  double r[n] = {};
   for (int i = 0; i < n; ++i) start[i] = z[i];
-  if (descend(z, residual)) return true;
-  residual(start, r);
-  const auto family = [&](const auto& at, double lambda, auto& value) {
-    residual(at, value);
-    for (int i = 0; i < n; ++i) value[i] -= (1.0 - lambda) * r[i];
-  };
+  Deformation<n, Residual> family = {residual, true, {}};
+  residual(start, family.r_at_start);
   Homotopy homotopy(start, family);
   const auto reaches = [&](double direction) { return homotopy.follow(direction, z) && descend(z, residual); };
   if (reaches(1.0) || reaches(-1.0)) return true;
@@ -254,23 +289,33 @@ constexpr bool find_zero(double (&z)[n], const Residual& residual) {
   return false;
 }
 
-/// The same for residual(z, lambda, r), equations with the operator homotopy: simplified at lambda = 0, what they are
-/// at lambda = 1. The zero is the one to which that of the simplified ones leads; where it leads nowhere, any.
+/// Moves `z` to a zero of the residual: by Newton's method, or by Newton's homotopy.
 template <int n, class Residual>
-requires requires(const Residual& residual, double (&z)[n]) {
-  residual(z, 1.0, z);
-}
-constexpr bool find_zero(double (&z)[n], const Residual& residual) {
+constexpr bool find_zero_of(double (&z)[n], const Fixed<Residual>& residual) {
   double start[n] = {};
   for (int i = 0; i < n; ++i) start[i] = z[i];
-  const auto actual = [&](const auto& at, auto& value) { residual(at, 1.0, value); };
-  const auto simplified = [&](const auto& at, auto& value) { residual(at, 0.0, value); };
-  if (find_zero(z, simplified)) {
-    Homotopy homotopy(z, residual);
-    if (homotopy.follow(1.0, z) && descend(z, actual)) return true;
-  }
+  if (descend(z, residual)) return true;
   for (int i = 0; i < n; ++i) z[i] = start[i];
-  return find_zero(z, actual);
+  return find_along_homotopy(z, residual);
+}
+
+/// Moves `z` to a zero of residual(z, r). Of residual(z, lambda, r), equations with the operator homotopy, simplified
+/// at lambda = 0 and what they are at lambda = 1, the zero is the one to which that of the simplified ones leads; where
+/// it leads nowhere, any. False, and `z` as it was, if there none is found.
+template <int n, class Residual>
+constexpr bool find_zero(double (&z)[n], const Residual& residual) {
+  const Fixed<Residual> actual = {residual, 1.0};
+  if constexpr (requires { residual(z, 1.0, z); }) {
+    double start[n] = {};
+    for (int i = 0; i < n; ++i) start[i] = z[i];
+    if (find_zero_of(z, Fixed<Residual>{residual, 0.0})) {
+      const Deformation<n, Residual> family = {actual, false, {}};
+      Homotopy homotopy(z, family);
+      if (homotopy.follow(1.0, z) && descend(z, actual)) return true;
+    }
+    for (int i = 0; i < n; ++i) z[i] = start[i];
+  }
+  return find_zero_of(z, actual);
 }
 
 }  // namespace block_solver

@@ -36,6 +36,8 @@
 //   observables                  further numbers that follow from the solution, saved and summarised like variables,
 //   and observe(t, y, dy, p, o)  those: o[i]. They are computed where output is saved, at no cost to the integration;
 //                                y' between steps is that of the dense output, one order less accurate than y
+//   operations                   how many the equations have, about; `manyfold compile` writes it. Many make kernels
+//                                that compile faster and evaluate Jacobians in more passes
 //   stage_unknowns               inline integration, for diagonally implicit methods; `manyfold compile` writes it. How
 //                                many unknowns z are left of a stage y = base + gamma_h y', and
 //   stage(t, gamma_h, over_gamma_h, constants, terms, base, offset, z, p, y, r)
@@ -251,6 +253,18 @@ template <class Model>
 constexpr int derived_count() {
   if constexpr (requires { Model::derived; }) {
     return Model::derived;
+  } else {
+    return 0;
+  }
+}
+
+/// Models with more of them are large: see `operations`.
+inline constexpr int most_operations = 400;
+
+template <class Model>
+constexpr int operation_count() {
+  if constexpr (requires(int number) { number = Model::operations; }) {
+    return Model::operations;
   } else {
     return 0;
   }

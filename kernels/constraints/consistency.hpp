@@ -69,10 +69,17 @@ class Consistency {
                                         const Real (&p)[System::constants_size], Number (&r)[n]) {
     constexpr int depth = Form::differentiations > lag ? Form::differentiations - lag : 0;
     using Moving = typename AlongSolution<Number, depth>::type;
-    const Moving time = seed<Number, depth>(
-        [&](int l) { return l == 0   ? Number(t)
-                            : l == 1 ? Number(Real(1.0))
-                                     : Number(Real(0.0)); }, 0);
+    const auto time = [&] {
+      // As for the Jacobian, so that the equations are compiled once for both.
+      if constexpr (depth == 0) {
+        return t;
+      } else {
+        return seed<Number, depth>(
+            [&](int l) { return l == 0   ? Number(t)
+                                : l == 1 ? Number(Real(1.0))
+                                         : Number(Real(0.0)); }, 0);
+      }
+    }();
     Moving y[n];
     Moving dy[n];
     Moving F[n];

@@ -231,10 +231,11 @@ class SettledOutput {
   /// The matrix of the block at x, factorised; returns the lanes of `mask` where it is not singular.
   MANYFOLD_INLINE Mask linearise(const Mask& mask, const Real& t, const Values& x,
                                  const Real (&p)[System::constants_size]) {
-    constexpr int most = System::most_directions;
+    constexpr int most = System::is_large ? System::directions_of_jacobian : System::most_directions;
     static_for<(groups.count + most - 1) / most>([&](auto pass) {
       constexpr int first = pass * most;
-      constexpr int directions = groups.count - first < most ? groups.count - first : most;
+      // The equations of a large model are compiled for the Jacobian's numbers alone.
+      constexpr int directions = System::is_large || groups.count - first > most ? most : groups.count - first;
       using Number = Dual<Real, directions>;
       typename Stages::template Derivatives<Number> seeded;
       for (int l = 0; l < Stages::orders; ++l) {

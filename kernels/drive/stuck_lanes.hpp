@@ -23,7 +23,7 @@ MANYFOLD_INLINE void go_on(const MaskOf<Real>& passed, const Real& behind, const
 
 /// Where the lanes of `point` go on, and those that do.
 template <class System, class Real>
-MANYFOLD_NOINLINE void go_behind_jump(StuckLanes<System, Real>& point) {
+MANYFOLD_RARE void go_behind_jump(StuckLanes<System, Real>& point) {
   constexpr int n = System::n;
   using Mask = MaskOf<Real>;
   const auto [jumps, before, behind] = source_jump(point);
@@ -43,7 +43,7 @@ MANYFOLD_NOINLINE void go_behind_jump(StuckLanes<System, Real>& point) {
 
 /// Where hopeless lanes of `point` go on whose branch of the algebraic equations has ended.
 template <class System, class Real>
-MANYFOLD_NOINLINE void change_branch(StuckLanes<System, Real>& point) {
+MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
   constexpr int n = System::n;
   using Mask = MaskOf<Real>;
   Mask lanes = point.hopeless & !point.passed;

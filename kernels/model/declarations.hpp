@@ -21,6 +21,8 @@ struct ModelDeclarations {
   /// What the model states to vanish along every solution.
   static constexpr int invariants = model_check::invariant_count<Equations>();
   static constexpr bool always_projected = model_check::always_projected<Equations>();
+  /// Do the equations take long to compile, in the many forms in which kernels need them?
+  static constexpr bool is_large = model_check::operation_count<Equations>() > model_check::most_operations;
   static constexpr int observables = model_check::observable_count<Equations>();
   static constexpr int observables_size = observables > 0 ? observables : 1;
   /// Of stages as the model gives them; -1: it does not.

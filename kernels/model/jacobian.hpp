@@ -17,13 +17,19 @@ struct ModelJacobian : ModelFunctions<Equations, spec> {
   using Base::pattern_y;
   using Base::residual;
 
-  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache.
-  static constexpr int most_directions = 12;
+  /// Directions that one pass of dual numbers carries at most, so that they stay in the first-level cache. With fewer,
+  /// compilers have less to do for the equations of large models, which are evaluated more often in return.
+  static constexpr int most_directions = Base::is_large ? 6 : 12;
   /// Of `count` columns in as few passes as that allows: all alike, so that the equations are compiled once for them.
   static constexpr int directions_of(int count) {
     const int passes = (count + most_directions - 1) / most_directions;
     return (count + passes - 1) / passes;
   }
+
+  /// Directions of a pass of F_y, where one lane does all of them.
+  static constexpr int directions_of_jacobian = nonzeros_y > most_listed_entries
+                                                    ? 4
+                                                    : directions_of(group_columns(pattern_y).count);
 
   /// The nonzeros of F_y into `J` and of F_y' into `M`, in the order of `entries_y` and `entries_dy`. A team divides
   /// the work among `shares`: every one of them calls with its number as `share`. What the model writes itself is

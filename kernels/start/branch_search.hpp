@@ -96,7 +96,7 @@ class BranchSearch {
     return sum;
   }
 
-  MANYFOLD_INLINE Mask factor(const Mask& lanes, const Real& t, const Curve& at) {
+  MANYFOLD_RARE Mask factor(const Mask& lanes, const Real& t, const Curve& at) {
     const Real step(1e-6);
     const Point point{t, at.y, at.dy, p_, weight_, rtol_, step};
     matrices_.template evaluate<false>(lanes, point);
@@ -203,7 +203,7 @@ class BranchSearch {
   }
 
   /// A step of `length`, and Newton's method back to the curve across its direction. Returns the lanes that met it.
-  MANYFOLD_INLINE Mask correct(const Mask& lanes, const Real& t, const Real& length, Curve& curve) {
+  MANYFOLD_RARE Mask correct(const Mask& lanes, const Real& t, const Real& length, Curve& curve) {
     const Curve from = curve;
     curve.move(lanes, length, from.direction);
     curve.lambda += length * from.rise;

@@ -249,16 +249,18 @@ TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
   EXPECT_NE(model.header.find("sin(t)"), std::string::npos) << model.header;
   // Those that the compiler has itself, for what they are by hand.
   const CompiledModel constants = compiled(
-      model_text("constant Boolean b[3] = {false, true, true};\nReal y[8];",
+      model_text("constant Boolean b[3] = {false, true, true};\nReal y[9];",
                  "y[1] = if 'Modelica.Math.BooleanVectors.anyTrue'(b) then time else 0.0;\n"
                  "y[2] = if 'Modelica.Math.BooleanVectors.allTrue'(b) then 0.0 else time;\n"
                  "y[3] = time + 'Modelica.Math.BooleanVectors.firstTrueIndex'(b);\n"
                  "y[4] = time + 'Modelica.Math.wrapAngle'(7.0);\ny[5] = time + 'Modelica.Math.atan3'(1.0, 1.0, 7.0);\n"
                  "y[6] = time + 'Modelica.Electrical.Analog.Semiconductors.exlin2'(-1.5, -1.0, 2.0);\n"
                  "y[7] = time + 'Modelica.Electrical.Analog.Semiconductors.exlin2'(3.0, -1.0, 2.0);\n"
-                 "y[8] = if 'Modelica.Math.BooleanVectors.oneTrue'(b) then 0.0 else time;"));
-  for (const char* value : {"o[0] = t;", "o[1] = t;", "y_3 = t + 2.0;", "y_4 = t + 0.71681469282041", "o[7] = t;",
-                            "y_5 = t + 7.06858347057703", "y_6 = t + 0.18393972058572", "y_7 = t + 14.778112197861"}) {
+                 "y[8] = if 'Modelica.Math.BooleanVectors.oneTrue'(b) then 0.0 else time;\n"
+                 "y[9] = time + 'Modelica.Math.Vectors.interpolate'({0.0, 1.0, 3.0}, {5.0, 6.0, 2.0}, 2.5);"));
+  for (const char* value :
+       {"o[0] = t;", "o[1] = t;", "y_3 = t + 2.0;", "y_4 = t + 0.71681469282041", "o[7] = t;",
+        "y_5 = t + 7.06858347057703", "y_9 = t + 3.0;", "y_6 = t + 0.18393972058572", "y_7 = t + 14.778112197861"}) {
     EXPECT_NE(constants.header.find(value), std::string::npos) << value << "\n" << constants.header;
   }
   // s² + c1 w s + c0 w² = (s - a)² + b², with w = 1.
@@ -284,6 +286,132 @@ TEST(Exported, FunctionsOfTheLibraryNeedNoDeclaration) {
 double number_after(const std::string& text, const std::string& name) {
   const std::size_t at = text.find(name);
   return at == std::string::npos ? NAN : std::stod(text.substr(at + name.size()));
+}
+
+// What `call`, which assigns to `names`, gives for them, one after the other.
+std::vector<double> results_of(const std::string& call, const std::string& names, int count) {
+  const CompiledModel model = compiled(
+      package_text("function 'f'\ninput Real 'x';\noutput Real 'y'[" + std::to_string(count) +
+                       "];\nprotected\nReal 'r'[1], 'a'[" + std::to_string(count / 5) +
+                       "], 'b'[size('a', 1)], 'ku'[size('a', 1)], 'k1'[size('a', 1)], 'k2'[size('a', 1)];\n"
+                       "algorithm\n(" +
+                       names + ") := " + call + ";\n'y' := cat(1, " + names + ");\nend 'f';",
+                   "Real 'y'[" + std::to_string(count) + "];",
+                   "for 'i' in 1:" + std::to_string(count) + " loop\n'y'['i'] = time + ('f'(1.0))['i'];\nend for;"));
+  std::vector<double> values;
+  for (int k = 1; k <= count; ++k) {
+    values.push_back(number_after(model.header, "y_" + std::to_string(k) + " = t + "));
+  }
+  return values;
+}
+
+// The denominators of the filters are products of s² - 2 a s + a² + b². They follow from a base filter with the real
+// pole -3 and the pair -1 ± 2 i: in place of s stand 1/s, (s + 1/s) / 1.5 and the reciprocal of that, in units of 2 pi
+// / s. The poles are those of NumPy's roots; ku, k1 and k2 follow from them and from the numerators s², 1.5 s and s²
+// + 1.
+TEST(Exported, FiltersOfAllKinds) {
+  const std::string roots = "'Modelica.Blocks.Continuous.Internal.Filter.roots.";
+  const std::vector<double> high =
+      results_of(roots + "highPass'({3.0}, {5.0}, {2.0}, 0.15915494309189535)", "'r', 'a', 'b', 'ku', 'k1', 'k2'", 6);
+  const double expected[] = {-1.0 / 3.0, -0.2, 0.4, 0.5, -0.8, -0.6};
+  for (std::size_t k = 0; k < 6; ++k) EXPECT_NEAR(high[k], expected[k], 1e-14) << k;
+
+  const double w = 6.283185307179586;
+  const std::vector<double> pass =
+      results_of(roots + "bandPass'({}, {5.0}, {2.0}, 0.5, 2.0)", "'a', 'b', 'ku', 'k1', 'k2'", 10);
+  const std::vector<double> stop =
+      results_of(roots + "bandStop'({3.0}, {5.0}, {2.0}, 0.5, 2.0)", "'a', 'b', 'ku', 'k1', 'k2'", 15);
+  // The states are x1 = ku (s - a) u / d and x2 = b ku u / d with d = (s - a)² + b², and k1 x1 + k2 x2 is 1.5 w s u /
+  // d, or (s² + a² + b²) u / d - u.
+  const auto expect = [&](const std::vector<double>& found, std::size_t k, double a, double b, bool stops) {
+    const std::size_t size = found.size() / 5;
+    const double ku = (a * a + b * b) / b;
+    const double slope = stops ? 2.0 * a : 1.5 * w;
+    const double expected_of[] = {a, b, ku, slope / ku, slope * a / (b * ku)};
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(found[i * size + k], expected_of[i], 1e-12) << i << " of " << k;
+  };
+  expect(pass, 0, -8.729498983482005, 20.48079080847787, false);
+  expect(pass, 1, -0.6952789772873809, 1.6312348869391053, false);
+  expect(stop, 0, -1.5707963267948963, 6.083668013960418, true);
+  expect(stop, 1, -1.2158935865007519, 8.382491047009394, true);
+  expect(stop, 2, -0.6690620056531233, 4.612579862701652, true);
+}
+
+// Constructors have lost what they do, `result(re = re, im = im)`; elsewhere an output without a value is an error.
+TEST(Exported, ConstructorsWithoutTheirBody) {
+  const std::string complex = "record 'C'\nReal 're';\nReal 'im';\nend 'C';\n";
+  const std::string inputs = "input Real 're';\ninput Real 'im' = 3.0;\noutput 'C' 'result'";
+  for (const std::string& body :
+       {inputs + ";\nalgorithm\nannotation(Inline = true);\n", inputs + "('re' = 're', 'im' = 'im');\n"}) {
+    const CompiledModel model =
+        compiled(package_text(complex + "function 'C.fromReal'\n" + body + "end 'C.fromReal';", "'C' 'z';\nReal 'y';",
+                              "'z' = 'C.fromReal'(time);\n'y' = 'z'.'re' * 'z'.'im';"));
+    EXPECT_NE(model.header.find("t * 3.0"), std::string::npos) << model.header;
+  }
+  const CompiledModel local = compiled(package_text(
+      complex + "function 'f'\ninput Real 'x';\noutput Real 'y';\nprotected\n'C' 'c'('re' = 'x', 'im' = 2.0);\n"
+                "algorithm\n'y' := 'c'.'re' * 'c'.'im';\nend 'f';",
+      "Real 'y';", "'y' = 'f'(time);"));
+  EXPECT_NE(local.header.find("t * 2.0"), std::string::npos) << local.header;
+  expect_errors(package_text("function 'f'\ninput Real 'x';\noutput Real 'y';\nalgorithm\nend 'f';", "Real 'y';",
+                             "'y' = 'f'(time);"),
+                {"m.mo:4:13: error: the output 'y' of 'f' is never assigned: expected 'y := ...' in its algorithm"});
+}
+
+// The zero of a function of one number is an unknown with an equation, or a number.
+TEST(Exported, ZerosOfFunctions) {
+  const std::string classes =
+      "function 'f'\ninput Real 'u';\ninput Real 'h';\noutput Real 'y';\nalgorithm\n'y' := 'u' + 'u' ^ 3 - 'h';\n"
+      "end 'f';\nfunction 'inverse'\ninput Real 'h';\noutput Real 'u';\nalgorithm\n"
+      "'u' := 'Modelica.Math.Nonlinear.solveOneNonlinearEquation'(function 'f'('h' = 'h'), -4.0, 4.0);\n"
+      "end 'inverse';";
+  const CompiledModel model =
+      compiled(package_text(classes, "Real 'y';\nReal 'z';\nReal 'k';",
+                            "'y' = 'inverse'(time);\n'z' = 2.0 * 'inverse'(time);\n'k' = time + 'inverse'(10.0);"));
+  EXPECT_EQ(model.equations, 4);
+  EXPECT_EQ(model.newton_dimension, 1);
+  EXPECT_NEAR(number_after(model.header, "= t + "), 2.0, 1e-15) << model.header;
+  expect_errors(package_text(classes, "Real 'y';", "'y' = time + 'inverse'(100.0);"),
+                {"'f' does not change its sign between -4 and 4"});
+}
+
+// The kernel of many equations is to be compiled in another way, and says so; programs with several models are not.
+TEST(Exported, LargeModelsSayThatTheyAre) {
+  const auto header = [](const std::string& n) {
+    return compiled(model_text("Real x[" + n + "](each start = 1.0, each fixed = true);",
+                               "for i in 1:" + n + " loop\nder(x[i]) = sin(x[i]) * exp(-i * x[i]);\nend for;"))
+        .header;
+  };
+  const std::string small = header("10");
+  const std::string large = header("150");
+  EXPECT_EQ(small.find("MANYFOLD_LARGE_MODEL"), std::string::npos) << small;
+  EXPECT_NE(large.find("#if defined(MANYFOLD_KERNEL_UNIT)\n#define MANYFOLD_LARGE_MODEL\n#endif\n"), std::string::npos)
+      << large;
+  // A sine, a product, an exponential, a sign and a product; nothing is multiplied by 1.
+  EXPECT_EQ(number_after(small, "operations = "), 49.0);
+  EXPECT_EQ(number_after(large, "operations = "), 749.0);
+}
+
+// Errors that are raised are assertions; what is printed is left out.
+TEST(Exported, MessagesOfTheLibrary) {
+  const CompiledModel model = compiled(
+      package_text("function 'check'\ninput Real 'x';\nalgorithm\nif 'x' > 2.0 then\n"
+                   "'Modelica.Utilities.Streams.error'(\"x is too large\");\nend if;\nend 'check';",
+                   "Real 'x'(start = 1.0, fixed = true);",
+                   "der('x') = 1.0;\n'check'('x');\nwhen 'x' > 1.5 then\n'Modelica.Utilities.Streams.print'(\"now\" + "
+                   "String('x'));\nend when;"));
+  EXPECT_NE(model.header.find("x is too large"), std::string::npos) << model.header;
+  ASSERT_EQ(model.warnings.size(), 1u);
+  EXPECT_NE(model.warnings[0].find("this message is not printed"), std::string::npos) << model.warnings[0];
+}
+
+// The size of an output with [:] follows from what it is assigned.
+TEST(Exported, OutputsOfAnySize) {
+  const CompiledModel model = compiled(package_text(
+      "function 'f'\ninput Integer 'm';\noutput Real[:] 'y';\nalgorithm\n'y' := {'k' ^ 2.0 for 'k' in 1:'m'};\n"
+      "end 'f';",
+      "Real 'y';", "'y' = time + sum('f'(3));"));
+  EXPECT_NE(model.header.find("t + 14.0"), std::string::npos) << model.header;
 }
 
 // What constants give, against what is exact or published.

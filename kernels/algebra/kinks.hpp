@@ -1,6 +1,6 @@
 #pragma once
-// Do a model's equations have kinks or jumps where their unknowns take certain values? Found at compile time as the
-// sparsity pattern is.
+// Do a model's equations have kinks or jumps where their unknowns take certain values, or exponentials, whose slope a
+// small change multiplies? Found at compile time as the sparsity pattern is.
 #include "traced_number.hpp"
 
 namespace manyfold {
@@ -8,7 +8,7 @@ namespace manyfold {
 /// A number known only by how unknowns stand in it.
 struct KinkUse : TracedNumber<KinkUse> {
   bool varies = false;  ///< with an unknown
-  bool bends = false;   ///< by min, max, abs or floor of an unknown, or by a choice that depends on one
+  bool bends = false;   ///< by min, max, abs, floor or an exponential of an unknown, or a choice that depends on one
 
   constexpr KinkUse() = default;
   template <class Number>
@@ -25,6 +25,7 @@ struct KinkUse : TracedNumber<KinkUse> {
     const bool varies = a.varies || b.varies;
     return {varies, varies};
   }
+  static constexpr KinkUse exponential(const KinkUse& a) { return bent(a, a); }
   static constexpr KinkUse choice(const KinkUse& mask, const KinkUse& a, const KinkUse& b) {
     const KinkUse both = sum(a, b);
     return {mask.varies || both.varies, mask.varies || both.bends};

@@ -6,11 +6,12 @@ namespace manyfold {
 
 /// Gives `Number` all that a model's equations do with numbers, from what becomes of it in a sum, a product, a
 /// quotient, a function of one or two numbers (comparisons and masks are such functions too), a function with kinks,
-/// and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`, `bent(a, b)`,
-/// `choice(mask, a, b)`.
+/// an exponential, and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`, `bent(a,
+/// b)`, `exponential(a)`, `choice(mask, a, b)`.
 template <class Number>
 struct TracedNumber {
   static constexpr Number bent(const Number& a, const Number& b) { return Number::function(a, b); }
+  static constexpr Number exponential(const Number& a) { return Number::function(a, a); }
 
   constexpr Number& operator+=(const Number& other) { return self() = Number::sum(self(), other); }
   constexpr Number& operator-=(const Number& other) { return self() = Number::sum(self(), other); }
@@ -51,8 +52,8 @@ struct TracedNumber {
   friend constexpr Number square(const Number& a) { return Number::function(a, a); }
   friend constexpr Number sqrt(const Number& a) { return Number::function(a, a); }
   friend constexpr Number cbrt(const Number& a) { return Number::function(a, a); }
-  friend constexpr Number exp(const Number& a) { return Number::function(a, a); }
-  friend constexpr Number expm1(const Number& a) { return Number::function(a, a); }
+  friend constexpr Number exp(const Number& a) { return Number::exponential(a); }
+  friend constexpr Number expm1(const Number& a) { return Number::exponential(a); }
   friend constexpr Number log(const Number& a) { return Number::function(a, a); }
   friend constexpr Number log10(const Number& a) { return Number::function(a, a); }
   friend constexpr Number log1p(const Number& a) { return Number::function(a, a); }
@@ -62,8 +63,8 @@ struct TracedNumber {
   friend constexpr Number asin(const Number& a) { return Number::function(a, a); }
   friend constexpr Number acos(const Number& a) { return Number::function(a, a); }
   friend constexpr Number atan(const Number& a) { return Number::function(a, a); }
-  friend constexpr Number sinh(const Number& a) { return Number::function(a, a); }
-  friend constexpr Number cosh(const Number& a) { return Number::function(a, a); }
+  friend constexpr Number sinh(const Number& a) { return Number::exponential(a); }
+  friend constexpr Number cosh(const Number& a) { return Number::exponential(a); }
   friend constexpr Number tanh(const Number& a) { return Number::function(a, a); }
 
  private:

@@ -168,7 +168,7 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       return mass_form;
     }
   }
-  /// Do equations without derivatives bend where a variable takes some value?
+  /// Do equations without derivatives bend where a variable takes some value, or by an exponential?
   static constexpr bool has_bent_constraints() {
     if constexpr (known_pattern) {
       return evaluate_kinks();

@@ -424,7 +424,7 @@ std::string ModelCode::text() {
                         file_, model_.original_equations, y_.size());
   const std::string equations = rhs();
   if (operations_ > model_check::most_operations) {
-    // Programs with other models are not meant.
+    // A program has other models too, and decides for itself.
     result += "#if defined(MANYFOLD_KERNEL_UNIT)\n#define MANYFOLD_LARGE_MODEL\n#endif\n";
   }
   result += "#include <manyfold/block_solver.hpp>\n#include <manyfold/model.hpp>\n\n";

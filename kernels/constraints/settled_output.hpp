@@ -161,7 +161,8 @@ class SettledOutput {
 
   /// The lanes of `lanes` in which y, the end of a step that Newton's method found, is far from a solution as its own
   /// matrix tells. Where a branch of bent equations ends, the matrix of a point before the bend may take the extension
-  /// of a steep branch for a solution: a small change of a variable would mend a residual there, but only there.
+  /// of a steep branch for a solution: a small change of a variable would mend a residual there, but only there. The
+  /// matrix of an overshoot does the same where equations have exponentials.
   MANYFOLD_OUTLINE Mask astray(const Mask& lanes, const Real& t, const Real (&y)[System::n],
                                const Real (&dy)[System::n], const Real (&p)[System::constants_size],
                                const Tolerances<System::n>& tolerances) {

@@ -1,6 +1,6 @@
 #pragma once
 // Which variables and derivatives stand in which equations: the nonzeros of F_y and F_y'.
-#include "../algebra/kinks.hpp"
+#include "../algebra/bends.hpp"
 #include "../algebra/slope_use.hpp"
 #include "../algebra/sparsity.hpp"
 #include "../lane/static_for.hpp"
@@ -123,36 +123,36 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return true;
   }
 
+  /// The equations in numbers that remember what went into them; time, derivatives and parameters are constants.
+  template <class Number>
+  static constexpr void evaluate_with(const Number (&y)[n], Number (&F)[n]) {
+    const Number p[constants_size] = {};
+    if constexpr (mass_form) {
+      Equations::rhs(Number(), y, p, F);
+    } else {
+      const Number dy[n] = {};
+      Equations::residual(Number(), y, dy, p, F);
+    }
+  }
+
   static constexpr bool evaluate_forces() {
     SlopeUse y[n];
     SlopeUse F[n];
-    const SlopeUse p[constants_size] = {};
     for (int i = 0; i < n; ++i) {
       if (is_force(i)) y[i] = SlopeUse::slope();
     }
-    if constexpr (mass_form) {
-      Equations::rhs(SlopeUse(), y, p, F);
-    } else {
-      const SlopeUse dy[n] = {};
-      Equations::residual(SlopeUse(), y, dy, p, F);
-    }
+    evaluate_with(y, F);
     for (const SlopeUse& residual : F) {
       if (residual.other) return true;
     }
     return false;
   }
 
-  static constexpr bool evaluate_kinks() {
-    KinkUse y[n];
-    KinkUse F[n];
-    const KinkUse p[constants_size] = {};
-    for (KinkUse& variable : y) variable = KinkUse::unknown();
-    if constexpr (mass_form) {
-      Equations::rhs(KinkUse(), y, p, F);
-    } else {
-      const KinkUse dy[n] = {};
-      Equations::residual(KinkUse(), y, dy, p, F);
-    }
+  static constexpr bool evaluate_bends() {
+    BendUse y[n];
+    BendUse F[n];
+    for (BendUse& variable : y) variable = BendUse::unknown();
+    evaluate_with(y, F);
     for (int i = 0; i < n; ++i) {
       if (found.by_dy.row[i].next(0) < 0 && F[i].bends) return true;
     }
@@ -171,7 +171,7 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   /// Do equations without derivatives bend where a variable takes some value, or by an exponential?
   static constexpr bool has_bent_constraints() {
     if constexpr (known_pattern) {
-      return evaluate_kinks();
+      return evaluate_bends();
     } else {
       return true;
     }

@@ -507,8 +507,8 @@ class InitialConditions {
   }
 
   /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0, damped like
-  /// the search. Returns the lanes in which Newton's method converged.
-  /// `weigh(value)` may bring the weights up to date with an iterate.
+  /// the search. Returns the lanes in which Newton's method converged. `weigh(value)` may bring the weights up to date
+  /// with an iterate; how often it is called depends on the other lanes.
   template <class Weigh = KeepWeights>
   MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
                                   const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular,
@@ -618,6 +618,8 @@ class InitialConditions {
       const Mask moved = weighted_norm(curvature, weight) > Real(1.0);
       for (int i = 0; i < n; ++i) v[i] = select(moved, Real(0.0), v[i]);
       good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular, rounding, weigh);
+      // A lane that converged may have waited for another one, with other weights.
+      weigh(landed);
       for (int i = 0; i < n; ++i) curvature[i] += h * v[i];
       converged = converged & (good | !sliding);
       const Real curved = weighted_norm(curvature, weight);
@@ -635,6 +637,7 @@ class InitialConditions {
       h = select(sliding, next, h);
     }
     // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
+    weigh(y);
     const Point at{t, y, dy, p, weight, rtol_, h};
     matrices_.template evaluate<false>(converged, at);
     const Real shift = Real(1.0) / h;

@@ -219,35 +219,18 @@ TEST(SwitchedAmplifier, GoesOnBehindTheJumps) {
   expect(test::own_kernel<SwitchedAmplifier, Bdf>());
 }
 
-/// Twelve instances in packs, with jumps at different times: each as if it were alone.
-template <class Model>
-void expect_independence(const std::vector<std::vector<double>>& rows, double t_end) {
-  LoadedKernel kernel;
-  kernel.kernel = &manyfold::kernel<Model, Radau5, KernelSpec<>{}, Pack>();
-  describe_model<Model>(kernel.model);
-  const std::size_t n = kernel.model.variables.size();
-  const std::vector<double> times = {0.33 * t_end, t_end};
-  const test::Results together = solve<Model>(kernel, 1e-6, times, rows);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const test::Results alone = solve<Model>(kernel, 1e-6, times, {rows[i]});
-    ASSERT_EQ(together.outcomes[i].status, Status::success) << i;
-    for (std::size_t k = 0; k < 2 * n; ++k) EXPECT_EQ(together.values[2 * n * i + k], alone.values[k]) << i;
-    EXPECT_EQ(together.outcomes[i].counters.steps, alone.outcomes[0].counters.steps) << i;
-  }
-}
-
 // The last jump is at the end, where either value is right.
 TEST(SwitchedSupply, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({10.0 * (i + 1), i % 2 == 0 ? 0.0 : 1.0});
-  expect_independence<SwitchedSupply>(rows, 0.1);
+  test::expect_independence<SwitchedSupply>(rows, 0.1);
 }
 
 // The first steps behind a jump are shorter than the resolution of t in some lanes, and not in others.
 TEST(Sunlight, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({std::pow(10.0, i % 9), 0.05 * i});
-  expect_independence<Sunlight>(rows, 400000.0);
+  test::expect_independence<Sunlight>(rows, 400000.0);
 }
 
 TEST(SwitchedAmplifier, DoesNotDependOnItsNeighbours) {
@@ -258,7 +241,7 @@ TEST(SwitchedAmplifier, DoesNotDependOnItsNeighbours) {
     row[TransistorAmplifier::frequency] = 60.0 + 7.0 * i;
     rows.push_back(row);
   }
-  expect_independence<SwitchedAmplifier>(rows, 0.1);
+  test::expect_independence<SwitchedAmplifier>(rows, 0.1);
 }
 
 // Reference: the product is the integral of the source, but for the radical's 1e-5 s. A step whose error is a tolerance
@@ -319,7 +302,7 @@ TEST(Fold, LeadsToTheOtherBranch) {
 TEST(Fold, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({0.4 + 0.1 * i});
-  expect_independence<Fold>(rows, 3.0);
+  test::expect_independence<Fold>(rows, 3.0);
 }
 
 // Reference: SciPy's DOP853 at rtol 1e-12 for the current alone, v1 by a root search on its branch, from fold to fold,

@@ -217,6 +217,16 @@ struct FloatingNodes {
   }
 };
 
+/// The same with a diode beside the second resistor.
+struct FloatingDiode : FloatingNodes {
+  static constexpr const char* name = "floating_diode";
+  static constexpr Parameter parameters[] = {{.name = "rise", .value = 1000.0}, {.name = "thermal", .value = 0.05}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    FloatingNodes::rhs(t, y, p, f);
+    f[1] += 0.1 * (exp(-y[3] / p[1]) - 1.0);
+  }
+};
+
 /// The same with the index that the voltages have.
 struct StatedFloatingNodes : FloatingNodes {
   static constexpr const char* name = "stated_floating_nodes";

@@ -200,6 +200,13 @@ TEST(FloatingNodes, FollowFromCurrents) {
   expect(test::own_kernel<test::StatedFloatingNodes, Radau5>());
 }
 
+// The diode between the nodes makes the search for the start of some lanes longer than that of others.
+TEST(FloatingDiode, DoesNotDependOnItsNeighbours) {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 12; ++i) rows.push_back({std::pow(10.0, i % 5), 0.02 + 0.05 * (5 * i % 12)});
+  test::expect_independence<test::FloatingDiode>(rows, 3.0);
+}
+
 // Reference: u = sin(w t), u' = 2e3 sinh(v/0.026). Errors of v counted times h, 1e-8 here: Newton's method stopped
 // while the exponential was far from its solution, and every method ended with singular_jacobian or nonfinite_residual.
 TEST(ForcedDiodes, VoltagesInExponentialsAreSolvedFor) {

@@ -65,6 +65,34 @@ LoadedKernel own_kernel() {
   return loaded;
 }
 
+/// Instances with the parameters `rows` in packs of `radau5`: each as if it were alone, to the last bit.
+template <class Model>
+void expect_independence(const std::vector<std::vector<double>>& rows, double t_end) {
+  LoadedKernel loaded;
+  loaded.kernel = &kernel<Model, Radau5, KernelSpec<>{}, Pack>();
+  describe_model<Model>(loaded.model);
+  const auto solve = [&](const std::vector<std::vector<double>>& some) {
+    Ensemble ensemble;
+    ensemble.loaded = &loaded;
+    for (const std::vector<double>& row : some) {
+      ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
+    }
+    ensemble.t_begin = loaded.model.t_begin;
+    ensemble.t_end = t_end;
+    ensemble.times = {0.33 * t_end, t_end};
+    ensemble.atol.assign(loaded.model.variables.size(), 0.01 * ensemble.rtol);
+    return ensemble.solve();
+  };
+  const Results together = solve(rows);
+  const std::size_t values = 2 * loaded.model.variables.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Results alone = solve({rows[i]});
+    ASSERT_EQ(together.outcomes[i].status, Status::success) << i;
+    for (std::size_t k = 0; k < values; ++k) EXPECT_EQ(together.values[values * i + k], alone.values[k]) << i;
+    EXPECT_EQ(together.outcomes[i].counters.steps, alone.outcomes[0].counters.steps) << i;
+  }
+}
+
 // 30 times what the tolerance asks for, and 300 for the pendulum, whose constraint drifts in the index-1 form: as for
 // the perturbed instances of all problems.
 template <template <class, class> class Method>

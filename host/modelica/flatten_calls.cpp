@@ -504,6 +504,12 @@ Value Flattener::zero_of(const Expression& expression, const Scope& scope) {
   equation.place = expression.place;
   equation.text = fmt::format("'{}' = 0", function.function->name);
   made_equations_.push_back(equation);
+  // Newton's method looks beyond the bounds too. A zero at one of them may be off by rounding.
+  const Node slack = graph_.multiply(graph_.number(1e-6), graph_.subtract(high, low));
+  assert_that(graph_.conjunction(graph_.relation(Op::less_equal, graph_.subtract(low, slack), u),
+                                 graph_.relation(Op::less_equal, u, graph_.add(high, slack))),
+              fmt::format("the zero of '{}' is not between u_min and u_max", function.function->name),
+              expression.place);
   return Value::scalar(u);
 }
 

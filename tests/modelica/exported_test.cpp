@@ -371,6 +371,7 @@ TEST(Exported, ZerosOfFunctions) {
   EXPECT_EQ(model.equations, 4);
   EXPECT_EQ(model.newton_dimension, 1);
   EXPECT_NEAR(number_after(model.header, "= t + "), 2.0, 1e-15) << model.header;
+  EXPECT_NE(model.header.find("the zero of 'f' is not between u_min and u_max"), std::string::npos) << model.header;
   expect_errors(package_text(classes, "Real 'y';", "'y' = time + 'inverse'(100.0);"),
                 {"'f' does not change its sign between -4 and 4"});
 }

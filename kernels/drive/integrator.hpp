@@ -58,6 +58,9 @@ class Integrator {
   /// Are the ends of steps looked at with matrices of their own?
   static constexpr bool checks_ends =
       Branch::changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
+  /// Is output all that needs the whole path of a step?
+  static constexpr bool path_for_output =
+      Method::path_on_request && !System::has_events && !projects && !checks_ends && !Branch::changes_branches;
 
   MANYFOLD_INLINE Integrator(const IntegratorOptions<n>& options, typename Method::Workspace& workspace,
                              const Team& team = {})
@@ -214,6 +217,7 @@ class Integrator {
 
     [[maybe_unused]] const Before before = this->before();
     method_.commit(accepted, state_, h);
+    if constexpr (Method::path_on_request && !path_for_output) method_.complete_path(accepted, state_);
     advance_time(accepted, last, target, h);
     if constexpr (projects) {
       const Mask missed = accepted & !project_end(accepted);
@@ -346,6 +350,13 @@ class Integrator {
   // another order.
 
   MANYFOLD_INLINE const State& state() const { return state_; }
+
+  /// To be called before output within the steps that the lanes of `lanes` have just taken.
+  MANYFOLD_INLINE void prepare_output(const Mask& lanes) {
+    if constexpr (path_for_output) {
+      if (any(lanes)) method_.complete_path(lanes, state_);
+    }
+  }
 
   /// Writes to `section` what the functions below need of the lanes, in another order.
   MANYFOLD_INLINE void arrange(const auto& order, State& section) const {

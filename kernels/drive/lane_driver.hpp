@@ -168,6 +168,7 @@ class LaneDriver : ObserverLink<Observer> {
       const Real beyond = output_time_ - integrator_.reached();
       return accepted & (select(integrator_.h_accepted() > Real(0.0), beyond, -beyond) <= Real(0.0));
     };
+    integrator_.prepare_output(pending());
     if constexpr (width == 1) {
       for (; any(pending()); pass_output_time(0)) {
         save_points(integrator_.state(), Mask(true), output_time_,

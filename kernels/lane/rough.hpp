@@ -1,7 +1,8 @@
 #pragma once
 // Arithmetic to some six digits, for what steers an integration and does not enter its solution: lengths of steps,
 // weights and norms of errors, rates of convergence. In double precision a GPU takes ten instructions or more for a
-// division or a root, but one of its special function units for the first twenty bits. Elsewhere these are exact.
+// division or a root, but one of its special function units for the first twenty bits; AVX-512 has estimates too (see
+// pack.hpp). Elsewhere these are exact.
 #include "scalar.hpp"
 
 namespace manyfold {

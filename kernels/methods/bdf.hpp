@@ -141,6 +141,7 @@ class BackwardDifferentiation {
   static constexpr int most_newton_iterations = 4;
   static constexpr StepChoice step_choice = StepChoice::by_method;
   static constexpr bool makes_past = false;
+  static constexpr bool path_on_request = false;
   using Stages = StageSolver<System, Real>;
   using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;

@@ -63,6 +63,7 @@ class DiagonallyImplicit {
   static constexpr int most_newton_iterations = 7;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
+  static constexpr bool path_on_request = false;
   /// Does the model solve the stages as far as it can?
   static constexpr bool inlined = inlines<System>();
   static_assert(inlined || System::spec.inline_integration != InlineIntegration::always,

@@ -174,6 +174,7 @@ class Cameron {
   using State = LaneState<System, Real, Path, Memory>;
   static constexpr StepChoice step_choice = StepChoice::by_method;
   static constexpr bool makes_past = true;
+  static constexpr bool path_on_request = false;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
   /// The norm of the iteration counts stage errors as many times as they may accumulate: section 4.1.

@@ -47,6 +47,7 @@ class ExplicitRungeKutta {
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>, Memory>;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
+  static constexpr bool path_on_request = false;
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 

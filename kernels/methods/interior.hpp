@@ -111,12 +111,12 @@ struct InteriorPoint {
 /// F(t + theta h, P, P') of the dense output of an attempt, P = y + end + sum_i w_i x_i with the `weights` from number
 /// `first` on: `x` [count][n] is what the method keeps of its stages, `end` [n] is y_(n+1) - y_n.
 template <class System, auto weights, InteriorPoint point, int first, class Real, int count>
-MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const Real (&x)[count][System::n],
-                                       const Real (&end)[System::n], Real (&F)[System::n]) {
+MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const Real& over_h,
+                                       const Real (&x)[count][System::n], const Real (&end)[System::n],
+                                       Real (&F)[System::n]) {
   constexpr int n = System::n;
   constexpr double theta = point.theta;
   constexpr auto at = dense_weights_at(weights, theta - 1.0);
-  const Real over_h = Real(1.0) / h;
   Real Y[n];
   Real dY[n];
   for_each_index<n>([&](auto k) {
@@ -135,10 +135,11 @@ MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const R
 
 /// Of that the rows of forced equations. Compilers leave out what only others need.
 template <class System, auto weights, InteriorPoint point, int first, class Real, int count>
-MANYFOLD_FLAT void residual_of_time(const auto& state, const Real& h, const Real (&x)[count][System::n],
-                                    const Real (&end)[System::n], Real (&F)[System::n]) {
+MANYFOLD_FLAT void residual_of_time(const auto& state, const Real& h, const Real& over_h,
+                                    const Real (&x)[count][System::n], const Real (&end)[System::n],
+                                    Real (&F)[System::n]) {
   Real residual[System::n];
-  interior_residual<System, weights, point, first>(state, h, x, end, residual);
+  interior_residual<System, weights, point, first>(state, h, over_h, x, end, residual);
   static_for<System::n>([&](auto i) {
     if constexpr (System::forced(i)) F[i] = residual[i];
   });
@@ -148,13 +149,14 @@ MANYFOLD_FLAT void residual_of_time(const auto& state, const Real& h, const Real
 template <class System, auto weights, InteriorPoints points, int first = 0, class Real, int count>
 MANYFOLD_INLINE void for_each_interior_point(const auto& state, const Real& h, const Real (&x)[count][System::n],
                                              const Real (&end)[System::n], auto&& visit) {
+  const Real over_h = Real(1.0) / h;
   static_for<points.count>([&](auto number) {
     constexpr InteriorPoint point{points.theta[number]};
     Real F[System::n];
     if constexpr (number < points.of_all) {
-      interior_residual<System, weights, point, first>(state, h, x, end, F);
+      interior_residual<System, weights, point, first>(state, h, over_h, x, end, F);
     } else {
-      residual_of_time<System, weights, point, first>(state, h, x, end, F);
+      residual_of_time<System, weights, point, first>(state, h, over_h, x, end, F);
     }
     visit(number, F);
   });

@@ -25,6 +25,12 @@ concept MakesPast = requires(typename Method::State& state, const MaskOf<typenam
   Method::begin(lanes, state, h, tolerances);
 };
 
+template <class Method>
+concept CompletesPath = requires(const Method& method, typename Method::State& state,
+                                 const MaskOf<typename Method::Real>& lanes) {
+  method.complete_path(lanes, state);
+};
+
 /// The method whose attempts `Method` makes: itself, or that which it makes in phases.
 template <class Method>
 struct WholeMethod {
@@ -57,10 +63,11 @@ concept TakesSteps = requires(Method& method, typename Method::State& state, con
 };
 
 /// Has a method the optional functions that it says it has, and no others? `makes_past`: it computes, in `begin`, the
-/// past that it steps from, and its first step.
+/// past that it steps from, and its first step. `path_on_request`: `commit` leaves the path of the step incomplete, and
+/// `complete_path` adds what is missing, before the next attempt.
 template <class Method>
 constexpr bool keeps_its_word() {
-  return Method::makes_past == MakesPast<Method> &&
+  return Method::makes_past == MakesPast<Method> && Method::path_on_request == CompletesPath<Method> &&
          (Method::step_choice == StepChoice::with_order) == ChoosesOrder<Method> &&
          (Method::step_choice == StepChoice::by_method) == ChoosesStep<Method>;
 }

@@ -128,6 +128,7 @@ class Collocation {
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
+  static constexpr bool path_on_request = false;
   using Matrices = Linearisation<System, Real>;
   struct Memory : Matrices::Memory {};
   using State = LaneState<System, Real, DensePolynomial<Real, n, degree>, Memory>;

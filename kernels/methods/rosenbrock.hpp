@@ -50,6 +50,16 @@ constexpr double share_of_start(double theta) {
   return share;
 }
 
+/// Is y_(n+1) = Y_s + U_s, as where methods are stiffly accurate?
+template <class Tableau>
+constexpr bool ends_at_last_stage() {
+  constexpr int s = Tableau::stages;
+  for (int j = 0; j < s - 1; ++j) {
+    if (Tableau::m[j] != Tableau::a[s - 1][j]) return false;
+  }
+  return Tableau::m[s - 1] == 1.0;
+}
+
 }  // namespace rosenbrock
 
 template <class Tableau_, class System_, class Real_>
@@ -74,6 +84,7 @@ class Rosenbrock {
   static constexpr bool keeps = false;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
   static constexpr bool makes_past = false;
+  static constexpr bool path_on_request = true;
   using Stages = StageSolver<System, Real>;
   using Matrices = typename Stages::Matrices;
   using Team = TeamOf<System>;
@@ -106,15 +117,17 @@ class Rosenbrock {
       Real Y[n];
       Real V[n];
       for (int k = 0; k < n; ++k) {
-        Y[k] = state.y[k];
+        Real z(0.0);  // Y - y_n
         V[k] = Real(0.0);
         static_for<i>([&](auto j) {
           constexpr double a = Tableau::a[i][j];
           constexpr double C = Tableau::C[i][j];
-          if constexpr (a != 0.0) Y[k] += Real(a) * U_[j][k];
+          if constexpr (a != 0.0) z += Real(a) * U_[j][k];
           if constexpr (C != 0.0) V[k] -= Real(C) * U_[j][k];
         });
+        Y[k] = state.y[k] + z;
         V[k] *= over_h;
+        if constexpr (i == s - 1 && ends_at_last_stage) end_[k] = z;
       }
       System::residual(state.t + Real(c) * h, Y, V, state.p, U_[i]);
       if constexpr (i == 0) {
@@ -127,6 +140,7 @@ class Rosenbrock {
       stages_.apply(U_[i]);
     });
 
+    find_end();
     Real error[n];
     for (int k = 0; k < n; ++k) {
       error[k] = Real(0.0);
@@ -151,41 +165,58 @@ class Rosenbrock {
     return result;
   }
 
-  /// Makes the attempted step the last accepted one in the lanes of `accepted`.
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`. Of its path only the slope at the end is
+  /// known then: a step needs no more of the last one.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
-    Real end[n];
-    increment(end);
+    state.path.h = select(accepted, h, state.path.h);
     // The slope is that of the dense output: no stage has that of the solution.
-    accept_step<degree>(
-        accepted, state, h, [&](auto k, int i) { return combination<weights, k>(U_, i); },
-        [&](int i) { return end[i]; }, [&](int i) { return state.path.coefficient[0][i] * over_h; });
+    for (int i = 0; i < n; ++i) {
+      const Real slope = combination<weights, 0>(U_, i);
+      state.path.coefficient[0][i] = select(accepted, slope, state.path.coefficient[0][i]);
+      state.y[i] = select(accepted, state.y[i] + end_[i], state.y[i]);
+      state.dy[i] = select(accepted, slope * over_h, state.dy[i]);
+    }
+  }
+
+  /// The rest of the path in the lanes of `lanes`, whose last attempt was accepted.
+  MANYFOLD_INLINE void complete_path(const Mask& lanes, State& state) const {
+    static_for<degree - 1>([&](auto k) {
+      for (int i = 0; i < n; ++i) {
+        const Real value = combination<weights, k + 1>(U_, i);
+        state.path.coefficient[k + 1][i] = select(lanes, value, state.path.coefficient[k + 1][i]);
+      }
+    });
   }
 
  private:
   static constexpr auto weights = rosenbrock::dense_weights<Tableau>();
   static constexpr InteriorPoints points = interior_points<System>(Tableau::c, 1);
 
-  /// y_(n+1) - y_n
-  MANYFOLD_INLINE void increment(Real (&end)[n]) const {
+  static constexpr bool ends_at_last_stage = rosenbrock::ends_at_last_stage<Tableau>();
+
+  /// The end of the step, where all stages are known.
+  MANYFOLD_INLINE void find_end() {
     for (int k = 0; k < n; ++k) {
-      end[k] = Real(0.0);
-      static_for<s>([&](auto i) {
-        constexpr double m = Tableau::m[i];
-        if constexpr (m != 0.0) end[k] += Real(m) * U_[i][k];
-      });
+      if constexpr (ends_at_last_stage) {
+        end_[k] += U_[s - 1][k];
+      } else {
+        end_[k] = Real(0.0);
+        static_for<s>([&](auto i) {
+          constexpr double m = Tableau::m[i];
+          if constexpr (m != 0.0) end_[k] += Real(m) * U_[i][k];
+        });
+      }
     }
   }
 
   /// The error of the algebraic variables within the step, less what comes of y_n, which meets the constraints but for
   /// what the last step left: the embedded method and the method agree about them at the end, whatever they do between.
   MANYFOLD_INLINE void interior_error(const State& state, const Real& h, const Real (&start)[n], Real (&error)[n]) {
-    Real end[n];
     Real moving[n];
-    increment(end);
     stages_.matrices().apply_dy(state.dy, moving);
     for (int k = 0; k < n; ++k) error[k] = Real(0.0);
-    for_each_interior_point<System, weights, points>(state, h, U_, end, [&](auto number, Real(&here)[n]) {
+    for_each_interior_point<System, weights, points>(state, h, U_, end_, [&](auto number, Real(&here)[n]) {
       constexpr int point = number;
       constexpr double theta = points.theta[point];
       static_for<n>([&](auto i) {
@@ -205,6 +236,7 @@ class Rosenbrock {
 
   Stages stages_;
   Real U_[s][n];
+  Real end_[n];  ///< y_(n+1) - y_n
 };
 
 }  // namespace manyfold

@@ -32,6 +32,7 @@ class VariableOrder {
   static constexpr int most_newton_iterations = High::most_newton_iterations;
   static constexpr StepChoice step_choice = StepChoice::with_order;
   static constexpr bool makes_past = false;
+  static constexpr bool path_on_request = false;
   struct Workspace {
     typename Low::Workspace low;
     typename Middle::Workspace middle;

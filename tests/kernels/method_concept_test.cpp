@@ -26,6 +26,9 @@ struct WithoutStep : OneOrder {
 struct WithoutPast : OneOrder {
   static constexpr bool makes_past = true;
 };
+struct WithoutPath : OneOrder {
+  static constexpr bool path_on_request = true;
+};
 /// Remembers outside the state, where nothing of an instance ends with it.
 struct Absentminded : OneOrder {
   double accepted_steps = 0.0;
@@ -42,10 +45,12 @@ TEST(SteppingMethod, HasTheFunctionsThatItSaysItHas) {
   EXPECT_TRUE(SteppingMethod<OneOrder>);
   EXPECT_TRUE(SteppingMethod<SeveralOrders>);
   EXPECT_TRUE((SteppingMethod<Bdf<Model, double>>));
+  EXPECT_TRUE((SteppingMethod<Rodas5p<Model, double>>));
   EXPECT_FALSE(SteppingMethod<WithoutOrders>);
   EXPECT_FALSE(SteppingMethod<NeverAsked>);
   EXPECT_FALSE(SteppingMethod<WithoutStep>);
   EXPECT_FALSE(SteppingMethod<WithoutPast>);
+  EXPECT_FALSE(SteppingMethod<WithoutPath>);
   EXPECT_FALSE(SteppingMethod<Absentminded>);
   EXPECT_FALSE(SteppingMethod<NeverStarted>);
 }

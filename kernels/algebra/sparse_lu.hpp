@@ -1,8 +1,8 @@
 #pragma once
 // LU of one small matrix per lane on a fixed sparsity pattern with a fixed order of pivots, both known at compile time:
-// A = L D U with ones on the diagonals of L and U. In a substitution every unknown waits for others by one operation only.
-// The factorisation is a list of scalar operations, unrolled while it is short. Fixed pivots can be bad ones for some
-// entries: `factor` measures that per lane, and the caller turns to `PivotedLU` for those lanes.
+// A = L D U with ones on the diagonals of L and U. In a substitution every unknown waits for others by one operation
+// only. The factorisation is a list of scalar operations, unrolled while it is short. Fixed pivots can be bad ones for
+// some entries: `factor` measures that per lane, and the caller turns to `PivotedLU` for those lanes.
 #include "../lane/static_for.hpp"
 #include "complex.hpp"
 #include "ordering.hpp"
@@ -43,7 +43,8 @@ constexpr void for_each_operation(const Pattern<n>& pattern, const Entries<n, Sl
         visit(Kind::update, filled.slot(i, filled.column[right]), below, right);
       }
     }
-    for (int right = diagonal + 1; right < filled.begin[k + 1]; ++right) visit(Kind::scaling, right, diagonal, diagonal);
+    for (int right = diagonal + 1; right < filled.begin[k + 1]; ++right)
+      visit(Kind::scaling, right, diagonal, diagonal);
   }
 }
 

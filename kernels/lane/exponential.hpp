@@ -23,12 +23,12 @@ MANYFOLD_INLINE __m512d exponential(__m512d argument) {
   const __m512d k = _mm512_sub_pd(shifted, whole);
   const __m512d rest = _mm512_fnmadd_pd(k, all(0x1.62e42fefa39efp-5), x);
   const __m512d r = _mm512_fnmadd_pd(k, all(0x1.abc9e3b39803fp-60), rest);
-  const __m512d low = _mm512_set_pd(0x1.5ab07dd485429p+0, 0x1.4bfdad5362a27p+0, 0x1.3dea64c123422p+0,
-                                    0x1.306fe0a31b715p+0, 0x1.2387a6e756238p+0, 0x1.172b83c7d517bp+0,
-                                    0x1.0b5586cf9890fp+0, 1.0);
-  const __m512d high = _mm512_set_pd(0x1.ea4afa2a490dap+0, 0x1.d5818dcfba487p+0, 0x1.c199bdd85529cp+0,
-                                     0x1.ae89f995ad3adp+0, 0x1.9c49182a3f090p+0, 0x1.8ace5422aa0dbp+0,
-                                     0x1.7a11473eb0187p+0, 0x1.6a09e667f3bcdp+0);
+  const __m512d low =
+      _mm512_set_pd(0x1.5ab07dd485429p+0, 0x1.4bfdad5362a27p+0, 0x1.3dea64c123422p+0, 0x1.306fe0a31b715p+0,
+                    0x1.2387a6e756238p+0, 0x1.172b83c7d517bp+0, 0x1.0b5586cf9890fp+0, 1.0);
+  const __m512d high =
+      _mm512_set_pd(0x1.ea4afa2a490dap+0, 0x1.d5818dcfba487p+0, 0x1.c199bdd85529cp+0, 0x1.ae89f995ad3adp+0,
+                    0x1.9c49182a3f090p+0, 0x1.8ace5422aa0dbp+0, 0x1.7a11473eb0187p+0, 0x1.6a09e667f3bcdp+0);
   const __m512d power = _mm512_permutex2var_pd(low, _mm512_castpd_si512(shifted), high);
   const __m512d square = _mm512_mul_pd(r, r);
   const __m512d q01 = _mm512_fmadd_pd(all(0x1.555555548f890p-3), r, all(0x1.fffffffffffb9p-2));

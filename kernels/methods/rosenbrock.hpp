@@ -165,8 +165,8 @@ class Rosenbrock {
     return result;
   }
 
-  /// Makes the attempted step the last accepted one in the lanes of `accepted`. Of its path only the slope at the end is
-  /// known then: a step needs no more of the last one.
+  /// Makes the attempted step the last accepted one in the lanes of `accepted`. Of its path only the slope at the end
+  /// is known then: a step needs no more of the last one.
   MANYFOLD_INLINE void commit(const Mask& accepted, State& state, const Real& h) {
     const Real over_h = Real(1.0) / h;
     state.path.h = select(accepted, h, state.path.h);

@@ -32,8 +32,11 @@ AutomaticMethods automatic_methods() {
           automatic_method<Accuracy::tight, System>};
 }
 
+// The parts of `describe_model` are inlined by force, so that it stays one function: the sizes of functions decide what
+// compilers inline in the rest of a kernel, and with that the last digits of its results.
+
 template <Model Equations, class S>
-void describe_variables(ModelDescription& description) {
+MANYFOLD_INLINE void describe_variables(ModelDescription& description) {
   for (const Variable& variable : Equations::variables) {
     for (int k = 1; k <= variable.count; ++k) {
       const int i = static_cast<int>(description.variables.size());
@@ -56,7 +59,7 @@ void describe_variables(ModelDescription& description) {
 
 /// Parameters, events, discrete numbers, observables and the structural parameter.
 template <Model Equations>
-void describe_declarations(ModelDescription& description) {
+MANYFOLD_INLINE void describe_declarations(ModelDescription& description) {
   if constexpr (model_check::HasParameters<Equations>) {
     for (const Parameter& parameter : Equations::parameters) {
       description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
@@ -86,7 +89,7 @@ void describe_declarations(ModelDescription& description) {
 
 /// What follows from the form of the equations: methods, freedoms, the index.
 template <class S>
-void describe_structure(ModelDescription& description) {
+MANYFOLD_INLINE void describe_structure(ModelDescription& description) {
   description.form = S::semi_explicit     ? Form::semi_explicit
                      : S::mass_form       ? Form::mass_matrix
                      : S::constant_mass() ? Form::linear_residual
@@ -106,7 +109,7 @@ void describe_structure(ModelDescription& description) {
 
 /// The initial values that follow from others, or from parameters.
 template <class S>
-void complete_initial_values(ModelDescription& description) {
+MANYFOLD_INLINE void complete_initial_values(ModelDescription& description) {
   std::vector<double> values;
   for (const ParameterDescription& parameter : description.parameters) values.push_back(parameter.value);
   std::vector<double> initial(S::initial_size, std::numeric_limits<double>::quiet_NaN());

@@ -117,6 +117,100 @@ std::string libraries_of(const DeviceBackend& devices) {
   return fmt::format("{}", fmt::join(found, "; "));
 }
 
+/// This machine, and what there is on it.
+struct Machine {
+  std::string instruction_set = default_instruction_set();
+  int threads = available_processors();
+  std::string compiler = kernel_compiler().string();
+  std::string no_devices;  ///< why there are none; empty if there are
+  const DeviceBackend* backend = device_backend(no_devices);
+
+  Machine() {
+    if (backend != nullptr) no_devices = backend->unavailable();
+  }
+  int lanes() const {
+    return instruction_set == "avx512" ? 8 : instruction_set == "avx2" ? 4 : instruction_set == "baseline" ? 2 : 1;
+  }
+  std::vector<DeviceDescription> devices() const {
+    return backend != nullptr ? backend->devices() : std::vector<DeviceDescription>{};
+  }
+  std::string device_compiler() const { return backend != nullptr ? backend->compiler() : no_devices; }
+  std::string missing(LinearSolver solver) const {
+    return backend != nullptr ? backend->unavailable(solver) : no_devices;
+  }
+};
+
+/// The names that `backend` may have here.
+Json backends() {
+  Json found = Json::array({"cpu"});
+  for (const std::string& name : choice_setting("backend").names) {
+    std::string reason;
+    if (name != "auto" && name != "cpu" && device_backend(reason, name) != nullptr) found.push_back(name);
+  }
+  return found;
+}
+
+Json as_json(const Machine& machine) {
+  Json found = {{"version", build::version},
+                {"instruction_set", machine.instruction_set},
+                {"lanes", machine.lanes()},
+                {"threads", machine.threads},
+                {"backends", backends()},
+                {"devices", Json::array()},
+                {"devices_missing", machine.no_devices},
+                {"device_compiler", machine.device_compiler()},
+                {"cublas_missing", machine.missing(LinearSolver::cublas)},
+                {"cusolver_missing", machine.missing(LinearSolver::cusolver)},
+                {"precisions", {"float64", "float32", "mixed"}},
+                {"compiler", machine.compiler},
+                {"kernel_cache", kernel_cache().string()},
+                {"headers", header_root().string()},
+                {"methods", Json::array()}};
+  for (const DeviceDescription& device : machine.devices()) {
+    found["devices"].push_back({{"name", device.name},
+                                {"architecture", device.architecture},
+                                {"memory_gib", device.memory_gib},
+                                {"multiprocessors", device.multiprocessors}});
+  }
+  for (const MethodDescription& method : methods()) {
+    const MethodLimits& limits = method.limits;
+    found["methods"].push_back({{"name", method.name},
+                                {"order", method.order},
+                                {"family", method.family},
+                                {"form", form_names[static_cast<std::size_t>(limits.form)]},
+                                {"algebraic_variables", limits.algebraic},
+                                {"order_of_index_2", limits.order_of_index2},
+                                {"order_of_index_3", limits.order_of_index3}});
+  }
+  return found;
+}
+
+void print_in_words(const Machine& machine) {
+  std::string devices = machine.no_devices.empty() ? "" : "none: " + machine.no_devices;
+  for (const DeviceDescription& device : machine.devices()) {
+    devices += fmt::format("{}{} ({}, {:.0f} GiB, {} multiprocessors)", devices.empty() ? "" : ", ", device.name,
+                           device.architecture, device.memory_gib, device.multiprocessors);
+  }
+  std::cout << fmt::format("manyfold {}\n", build::version);
+  const auto line = [](const char* what, const std::string& found) {
+    std::cout << fmt::format("{:<14} {}\n", what, found);
+  };
+  line("processor",
+       fmt::format("{} lanes of double ({}), {} threads", machine.lanes(), machine.instruction_set, machine.threads));
+  line("GPU devices", devices);
+  line("GPU compiler", machine.device_compiler());
+  line("GPU LU", machine.backend != nullptr ? libraries_of(*machine.backend) : machine.no_devices);
+  line("compiler", fmt::format("{} (built with {})", machine.compiler.empty() ? "none found" : machine.compiler,
+                               build::compiler_id));
+  line("kernel cache", kernel_cache().string());
+  line("headers", header_root().string());
+  std::cout << "methods\n";
+  for (const MethodDescription& method : methods()) {
+    std::cout << fmt::format("  {:<14} order {:<2}  {:<36} {}\n", method.name, method.order, method.family,
+                             highest_index_for(method.limits));
+  }
+}
+
 }  // namespace
 
 int list(bool json) {
@@ -200,75 +294,11 @@ int describe(const std::string& name, bool json) {
 }
 
 int info(bool json) {
-  const std::string instruction_set = default_instruction_set();
-  const int lanes = instruction_set == "avx512"     ? 8
-                    : instruction_set == "avx2"     ? 4
-                    : instruction_set == "baseline" ? 2
-                                                    : 1;
-  const int threads = available_processors();
-  const std::string compiler = kernel_compiler().string();
-  std::string reason;
-  const DeviceBackend* devices = device_backend(reason);
-  if (devices != nullptr) reason = devices->unavailable();
-  const auto missing = [&](LinearSolver solver) { return devices != nullptr ? devices->unavailable(solver) : reason; };
-  const std::string device_compiler = devices != nullptr ? devices->compiler() : reason;
+  const Machine machine;
   if (json) {
-    Json found = {{"version", build::version},
-                  {"instruction_set", instruction_set},
-                  {"lanes", lanes},
-                  {"threads", threads},
-                  {"backends", Json::array({"cpu"})},
-                  {"devices", Json::array()},
-                  {"devices_missing", reason},
-                  {"device_compiler", device_compiler},
-                  {"cublas_missing", missing(LinearSolver::cublas)},
-                  {"cusolver_missing", missing(LinearSolver::cusolver)},
-                  {"precisions", {"float64", "float32", "mixed"}},
-                  {"compiler", compiler},
-                  {"kernel_cache", kernel_cache().string()},
-                  {"headers", header_root().string()},
-                  {"methods", Json::array()}};
-    if (devices != nullptr) {
-      found["backends"].push_back("cuda");
-      for (const DeviceDescription& device : devices->devices()) {
-        found["devices"].push_back({{"name", device.name},
-                                    {"architecture", device.architecture},
-                                    {"memory_gib", device.memory_gib},
-                                    {"multiprocessors", device.multiprocessors}});
-      }
-    }
-    for (const MethodDescription& method : methods()) {
-      const MethodLimits& limits = method.limits;
-      found["methods"].push_back({{"name", method.name},
-                                  {"order", method.order},
-                                  {"family", method.family},
-                                  {"form", form_names[static_cast<std::size_t>(limits.form)]},
-                                  {"algebraic_variables", limits.algebraic},
-                                  {"order_of_index_2", limits.order_of_index2},
-                                  {"order_of_index_3", limits.order_of_index3}});
-    }
-    print(found);
-    return all_succeeded;
-  }
-  std::string device_lines = reason.empty() ? "" : "none: " + reason;
-  if (devices != nullptr) {
-    for (const DeviceDescription& device : devices->devices()) {
-      device_lines += fmt::format("{}{} ({}, {:.0f} GiB, {} multiprocessors)", device_lines.empty() ? "" : ", ",
-                                  device.name, device.architecture, device.memory_gib, device.multiprocessors);
-    }
-  }
-  const std::string device_lu = devices != nullptr ? libraries_of(*devices) : reason;
-  std::cout << fmt::format(
-      "manyfold {}\nprocessor      {} lanes of double ({}), {} threads\nGPU devices    {}\nGPU compiler   {}\nGPU LU   "
-      "      {}\ncompiler "
-      "      {} (built "
-      "with {})\n"
-      "kernel cache   {}\nheaders        {}\nmethods\n",
-      build::version, lanes, instruction_set, threads, device_lines, device_compiler, device_lu,
-      compiler.empty() ? "none found" : compiler, build::compiler_id, kernel_cache().string(), header_root().string());
-  for (const MethodDescription& method : methods()) {
-    std::cout << fmt::format("  {:<14} order {:<2}  {:<36} {}\n", method.name, method.order, method.family,
-                             highest_index_for(method.limits));
+    print(as_json(machine));
+  } else {
+    print_in_words(machine);
   }
   return all_succeeded;
 }

@@ -4,33 +4,9 @@
 namespace manyfold::modelica {
 
 Node Graph::derivative(Node root, const std::function<Node(Node)>& seed, std::unordered_map<Node, Node>& done) {
-  std::vector<Node> open = {root};
-  while (!open.empty()) {
-    const Node node = open.back();
-    if (done.contains(node)) {
-      open.pop_back();
-      continue;
-    }
-    const NodeData data = (*this)[node];
-    const int count = operands(data);
-    if (count == 0) {
-      done[node] = seed(node);
-      continue;
-    }
-    bool ready = true;
-    Node by[3] = {no_node, no_node, no_node};
-    for (int k = 0; k < count; ++k) {
-      const auto found = done.find(data.operand[k]);
-      if (found == done.end()) {
-        open.push_back(data.operand[k]);
-        ready = false;
-      } else {
-        by[k] = found->second;
-      }
-    }
-    if (ready) done[node] = derivative_of(node, by);
-  }
-  return done[root];
+  return from_leaves(
+      root, done, [&](Node node) { return operands((*this)[node]) == 0 ? std::optional(seed(node)) : std::nullopt; },
+      [&](Node node, const Node(&by)[3]) { return derivative_of(node, by); });
 }
 
 Node Graph::partial(Node root, Node leaf) {

@@ -12,10 +12,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 std::vector<std::string> names_of(const ReducedModel& model, const std::vector<Node>& quantities) {
   std::vector<std::string> names;
   for (const Node quantity : quantities) names.push_back(name_of_quantity(model.flat, quantity));

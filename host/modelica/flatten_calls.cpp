@@ -470,47 +470,57 @@ Value Flattener::zero_of(const Expression& expression, const Scope& scope) {
       fail(given[0]->place, fmt::format("expected a number, but this function gives {}", shape_text(value)));
     return value.items[0];
   };
-  Node low = scalar(*given[1], scope);
-  Node high = scalar(*given[2], scope);
+  const Node low = scalar(*given[1], scope);
+  const Node high = scalar(*given[2], scope);
   std::vector<Node> key = {low, high};
   gather(function, key);
   const auto [known, added] = zeros_.try_emplace({function.function, key}, no_node);
   if (!added) return Value::scalar(known->second);
-  if (std::all_of(key.begin(), key.end(), [&](Node node) { return graph_.is_number(node); })) {
-    constexpr int bisections = 100;
-    const double at_low = graph_.value(residual(low));
-    if (at_low * graph_.value(residual(high)) > 0.0) {
-      fail(expression.place, fmt::format("'{}' does not change its sign between {} and {}", function.function->name,
-                                         graph_.value(low), graph_.value(high)));
-    }
-    for (int k = 0; k < bisections; ++k) {
-      const Node middle = graph_.number(0.5 * (graph_.value(low) + graph_.value(high)));
-      (graph_.value(residual(middle)) * at_low > 0.0 ? low : high) = middle;
-    }
-    return Value::scalar(known->second = low);
+  const bool of_numbers = std::all_of(key.begin(), key.end(), [&](Node node) { return graph_.is_number(node); });
+  const ZeroSearch search{function.function->name, residual, low, high, expression.place};
+  return Value::scalar(of_numbers ? known->second = bisected(search) : made_zero(search, known->second));
+}
+
+/// The zero of a function of numbers.
+Node Flattener::bisected(const ZeroSearch& search) {
+  constexpr int bisections = 100;
+  const auto value_at = [&](Node u) { return graph_.value(search.residual(u)); };
+  Node low = search.low;
+  Node high = search.high;
+  const double at_low = value_at(low);
+  if (at_low * value_at(high) > 0.0) {
+    fail(search.place, fmt::format("'{}' does not change its sign between {} and {}", search.function,
+                                   graph_.value(low), graph_.value(high)));
   }
+  for (int k = 0; k < bisections; ++k) {
+    const Node middle = graph_.number(0.5 * (graph_.value(low) + graph_.value(high)));
+    (value_at(middle) * at_low > 0.0 ? low : high) = middle;
+  }
+  return low;
+}
+
+/// `u` becomes a variable that the function is zero at.
+Node Flattener::made_zero(const ZeroSearch& search, Node& u) {
   FlatVariable variable;
   variable.name = fmt::format("zero {}", zeros_.size());
-  variable.place = expression.place;
+  variable.place = search.place;
   variable.made = true;
-  variable.start = graph_.multiply(graph_.number(0.5), graph_.add(low, high));
-  const Node u = graph_.variable(static_cast<int>(model_.variables.size()));
-  known->second = u;
+  variable.start = graph_.multiply(graph_.number(0.5), graph_.add(search.low, search.high));
+  u = graph_.variable(static_cast<int>(model_.variables.size()));
   model_.variables.push_back(variable);
   instance_of_.push_back(-1);
   FlatEquation equation;
   equation.left = graph_.number(0.0);
-  equation.right = residual(u);
-  equation.place = expression.place;
-  equation.text = fmt::format("'{}' = 0", function.function->name);
+  equation.right = search.residual(u);
+  equation.place = search.place;
+  equation.text = fmt::format("'{}' = 0", search.function);
   made_equations_.push_back(equation);
   // Newton's method looks beyond the bounds too. A zero at one of them may be off by rounding.
-  const Node slack = graph_.multiply(graph_.number(1e-6), graph_.subtract(high, low));
-  assert_that(graph_.conjunction(graph_.relation(Op::less_equal, graph_.subtract(low, slack), u),
-                                 graph_.relation(Op::less_equal, u, graph_.add(high, slack))),
-              fmt::format("the zero of '{}' is not between u_min and u_max", function.function->name),
-              expression.place);
-  return Value::scalar(u);
+  const Node slack = graph_.multiply(graph_.number(1e-6), graph_.subtract(search.high, search.low));
+  assert_that(graph_.conjunction(graph_.relation(Op::less_equal, graph_.subtract(search.low, slack), u),
+                                 graph_.relation(Op::less_equal, u, graph_.add(search.high, slack))),
+              fmt::format("the zero of '{}' is not between u_min and u_max", search.function), search.place);
+  return u;
 }
 
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {

@@ -345,9 +345,8 @@ void Flattener::assertion(const Expression& call, const Scope& scope) {
 
 /// All that one assert in the file is asked for, in functions and loops, is one assertion.
 void Flattener::assert_that(Node condition, const std::string& message, Place place) {
-  std::unordered_map<Node, Node> done;
-  const Node path = graph_.replace(
-      path_, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; }, done);
+  const Node path =
+      graph_.replace(path_, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; });
   const Node holds = graph_.disjunction(graph_.negation(path), condition);
   if (graph_.is_number(holds, 1.0) || !asserted_.emplace(place, holds).second) return;
   const std::vector<Node> all = graph_.below(path);

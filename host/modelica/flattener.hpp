@@ -138,7 +138,17 @@ class Flattener {
   bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   Value derivative(const Expression& expression, const Scope& scope);
+  /// u with f(u) = 0 between `low` and `high`.
+  struct ZeroSearch {
+    std::string function;
+    std::function<Node(Node)> residual;
+    Node low = no_node;
+    Node high = no_node;
+    Place place = 0;
+  };
   Value zero_of(const Expression& expression, const Scope& scope);
+  Node bisected(const ZeroSearch& search);
+  Node made_zero(const ZeroSearch& search, Node& u);
   Value homotopy(const Expression& expression, const Scope& scope);
   bool varies(Node root) const;
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);

@@ -268,7 +268,9 @@ Node Graph::rebuild(const NodeData& data, Node a, Node b, Node c) {
   }
 }
 
-Node Graph::replace(Node root, const std::function<Node(Node)>& replacement, std::unordered_map<Node, Node>& done) {
+Node Graph::from_leaves(Node root, std::unordered_map<Node, Node>& done,
+                        const std::function<std::optional<Node>(Node)>& at_once,
+                        const std::function<Node(Node, const Node (&)[3])>& combine) const {
   std::vector<Node> open = {root};
   while (!open.empty()) {
     const Node node = open.back();
@@ -276,33 +278,47 @@ Node Graph::replace(Node root, const std::function<Node(Node)>& replacement, std
       open.pop_back();
       continue;
     }
-    if (const Node other = replacement(node); other != no_node) {
-      done[node] = other;
+    if (const std::optional<Node> result = at_once(node)) {
+      done[node] = *result;
       continue;
     }
     const NodeData data = (*this)[node];
     bool ready = true;
-    Node made[3] = {no_node, no_node, no_node};
+    Node results[3] = {no_node, no_node, no_node};
     for (int k = 0; k < operands(data); ++k) {
       const auto found = done.find(data.operand[k]);
       if (found == done.end()) {
         open.push_back(data.operand[k]);
         ready = false;
       } else {
-        made[k] = found->second;
+        results[k] = found->second;
       }
     }
-    if (!ready) continue;
-    const bool same = made[0] == data.operand[0] && made[1] == data.operand[1] && made[2] == data.operand[2];
-    done[node] = same ? node : rebuild(data, made[0], made[1], made[2]);
+    if (ready) done[node] = combine(node, results);
   }
   return done[root];
 }
 
-Node Graph::actual(Node root) {
+Node Graph::replace(Node root, const std::function<Node(Node)>& replacement, std::unordered_map<Node, Node>& done) {
+  const auto replaced = [&](Node node) {
+    const Node other = replacement(node);
+    return other != no_node ? std::optional(other) : std::nullopt;
+  };
+  const auto remade = [&](Node node, const Node(&made)[3]) {
+    const NodeData data = (*this)[node];
+    const bool same = made[0] == data.operand[0] && made[1] == data.operand[1] && made[2] == data.operand[2];
+    return same ? node : rebuild(data, made[0], made[1], made[2]);
+  };
+  return from_leaves(root, done, replaced, remade);
+}
+
+Node Graph::replace(Node root, const std::function<Node(Node)>& replacement) {
   std::unordered_map<Node, Node> done;
-  return replace(
-      root, [&](Node node) { return (*this)[node].op == Op::lambda ? number(1.0) : no_node; }, done);
+  return replace(root, replacement, done);
+}
+
+Node Graph::actual(Node root) {
+  return replace(root, [&](Node node) { return (*this)[node].op == Op::lambda ? number(1.0) : no_node; });
 }
 
 double Graph::evaluate(Node root, const std::function<double(Node)>& leaf) const {

@@ -3,6 +3,7 @@
 // made. Operands have smaller numbers than what is made of them.
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -122,6 +123,8 @@ class Graph {
   /// The same node made again of other operands.
   Node rebuild(const NodeData& data, Node a, Node b, Node c);
   /// `root` with leaves, and whatever else has one, replaced by replacement(node); no_node keeps.
+  Node replace(Node root, const std::function<Node(Node)>& replacement);
+  /// The same for one of several roots: `done` has the nodes of those before.
   Node replace(Node root, const std::function<Node(Node)>& replacement, std::unordered_map<Node, Node>& done);
 
   /// `root` where homotopy is over.
@@ -140,6 +143,11 @@ class Graph {
  private:
   Node make(const NodeData& data);
   Node binary(Op op, Node a, Node b);
+  /// done[root], from its leaves upwards: at_once(node) where that has a result, else combine(node, results of its
+  /// operands).
+  Node from_leaves(Node root, std::unordered_map<Node, Node>& done,
+                   const std::function<std::optional<Node>(Node)>& at_once,
+                   const std::function<Node(Node, const Node (&)[3])>& combine) const;
   Node derivative_of(Node node, const Node (&by)[3]);
   Node resting_at_zero(Node base, Node slope);
 

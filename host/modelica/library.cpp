@@ -15,8 +15,9 @@ struct Library {
   std::map<std::string, const Class*> functions;
 
   Library() {
-    for (const char* text : {library_of_math, library_of_blocks, library_of_fluid}) {
-      const std::string file = "package 'Modelica'\n" + std::string(text) + "end 'Modelica';\n";
+    const std::string texts[] = {library_of_math, library_of_units(), library_of_blocks, library_of_fluid};
+    for (const std::string& text : texts) {
+      const std::string file = "package 'Modelica'\n" + text + "end 'Modelica';\n";
       Diagnostics diagnostics("the library", file);
       files.push_back(parse(file, diagnostics));
       for (const auto& one : files.back()->classes.front()->classes) functions[one->name] = one.get();

@@ -15,5 +15,6 @@ const Class* library_function(const std::string& name);
 extern const char* const library_of_math;
 extern const char* const library_of_blocks;
 extern const char* const library_of_fluid;
+std::string library_of_units();
 
 }  // namespace manyfold::modelica

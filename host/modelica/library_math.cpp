@@ -1,4 +1,8 @@
 // Functions of the library: mathematics and units.
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "host/modelica/library.hpp"
 
 namespace manyfold::modelica {
@@ -210,116 +214,41 @@ algorithm
     'x'['n' + 1 - 'j'] := 'r' / 'L'['n' + 1 - 'j', 'n' + 1 - 'j'];
   end for;
 end 'Modelica.Math.Matrices.solve';
-
-function 'Modelica.Units.Conversions.to_degC'
-  input Real 'u';
-  output Real 'y' = 'u' - 273.15;
-end 'Modelica.Units.Conversions.to_degC';
-
-function 'Modelica.Units.Conversions.from_degC'
-  input Real 'u';
-  output Real 'y' = 'u' + 273.15;
-end 'Modelica.Units.Conversions.from_degC';
-
-function 'Modelica.Units.Conversions.to_bar'
-  input Real 'u';
-  output Real 'y' = 'u' / 1e5;
-end 'Modelica.Units.Conversions.to_bar';
-
-function 'Modelica.Units.Conversions.from_bar'
-  input Real 'u';
-  output Real 'y' = 'u' * 1e5;
-end 'Modelica.Units.Conversions.from_bar';
-
-function 'Modelica.Units.Conversions.to_deg'
-  input Real 'u';
-  output Real 'y' = 'u' * 57.29577951308232;
-end 'Modelica.Units.Conversions.to_deg';
-
-function 'Modelica.Units.Conversions.from_deg'
-  input Real 'u';
-  output Real 'y' = 'u' * 0.017453292519943295;
-end 'Modelica.Units.Conversions.from_deg';
-
-function 'Modelica.Units.Conversions.to_rpm'
-  input Real 'u';
-  output Real 'y' = 'u' * 9.549296585513721;
-end 'Modelica.Units.Conversions.to_rpm';
-
-function 'Modelica.Units.Conversions.from_rpm'
-  input Real 'u';
-  output Real 'y' = 'u' * 0.10471975511965977;
-end 'Modelica.Units.Conversions.from_rpm';
-
-function 'Modelica.Units.Conversions.to_kmh'
-  input Real 'u';
-  output Real 'y' = 'u' * 3.6;
-end 'Modelica.Units.Conversions.to_kmh';
-
-function 'Modelica.Units.Conversions.from_kmh'
-  input Real 'u';
-  output Real 'y' = 'u' / 3.6;
-end 'Modelica.Units.Conversions.from_kmh';
-
-function 'Modelica.Units.Conversions.to_hour'
-  input Real 'u';
-  output Real 'y' = 'u' / 3600.0;
-end 'Modelica.Units.Conversions.to_hour';
-
-function 'Modelica.Units.Conversions.from_hour'
-  input Real 'u';
-  output Real 'y' = 'u' * 3600.0;
-end 'Modelica.Units.Conversions.from_hour';
-
-function 'Modelica.Units.Conversions.to_minute'
-  input Real 'u';
-  output Real 'y' = 'u' / 60.0;
-end 'Modelica.Units.Conversions.to_minute';
-
-function 'Modelica.Units.Conversions.from_minute'
-  input Real 'u';
-  output Real 'y' = 'u' * 60.0;
-end 'Modelica.Units.Conversions.from_minute';
-
-function 'Modelica.Units.Conversions.to_day'
-  input Real 'u';
-  output Real 'y' = 'u' / 86400.0;
-end 'Modelica.Units.Conversions.to_day';
-
-function 'Modelica.Units.Conversions.from_day'
-  input Real 'u';
-  output Real 'y' = 'u' * 86400.0;
-end 'Modelica.Units.Conversions.from_day';
-
-function 'Modelica.Units.Conversions.to_litre'
-  input Real 'u';
-  output Real 'y' = 'u' * 1000.0;
-end 'Modelica.Units.Conversions.to_litre';
-
-function 'Modelica.Units.Conversions.from_litre'
-  input Real 'u';
-  output Real 'y' = 'u' / 1000.0;
-end 'Modelica.Units.Conversions.from_litre';
-
-function 'Modelica.Units.Conversions.to_kWh'
-  input Real 'u';
-  output Real 'y' = 'u' / 3.6e6;
-end 'Modelica.Units.Conversions.to_kWh';
-
-function 'Modelica.Units.Conversions.from_kWh'
-  input Real 'u';
-  output Real 'y' = 'u' * 3.6e6;
-end 'Modelica.Units.Conversions.from_kWh';
-
-function 'Modelica.Units.Conversions.to_gps'
-  input Real 'u';
-  output Real 'y' = 'u' * 1000.0;
-end 'Modelica.Units.Conversions.to_gps';
-
-function 'Modelica.Units.Conversions.from_gps'
-  input Real 'u';
-  output Real 'y' = 'u' / 1000.0;
-end 'Modelica.Units.Conversions.from_gps';
 )";
+
+namespace {
+
+/// A unit, and how a number in SI units becomes one in it and back.
+struct Conversion {
+  const char* unit;
+  const char* to;
+  const char* from;
+};
+constexpr Conversion conversions[] = {
+    {"degC", "- 273.15", "+ 273.15"},
+    {"bar", "/ 1e5", "* 1e5"},
+    {"deg", "* 57.29577951308232", "* 0.017453292519943295"},
+    {"rpm", "* 9.549296585513721", "* 0.10471975511965977"},
+    {"kmh", "* 3.6", "/ 3.6"},
+    {"hour", "/ 3600.0", "* 3600.0"},
+    {"minute", "/ 60.0", "* 60.0"},
+    {"day", "/ 86400.0", "* 86400.0"},
+    {"litre", "* 1000.0", "/ 1000.0"},
+    {"kWh", "/ 3.6e6", "* 3.6e6"},
+    {"gps", "* 1000.0", "/ 1000.0"},
+};
+
+}  // namespace
+
+std::string library_of_units() {
+  std::string text;
+  for (const Conversion& conversion : conversions) {
+    for (const auto& [way, change] : {std::pair("to", conversion.to), std::pair("from", conversion.from)}) {
+      const std::string name = fmt::format("'Modelica.Units.Conversions.{}_{}'", way, conversion.unit);
+      text += fmt::format("function {}\n  input Real 'u';\n  output Real 'y' = 'u' {};\nend {};\n", name, change, name);
+    }
+  }
+  return text;
+}
 
 }  // namespace manyfold::modelica

@@ -14,10 +14,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 std::string derivative_unit(const std::string& unit, int order) {
   std::string result = unit;
   for (int k = 0; k < order; ++k) result = (result.empty() || result == "1" ? "" : result + " ") + std::string("s-1");

@@ -11,10 +11,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 constexpr std::size_t longest_name = 80;
 
 }  // namespace
@@ -63,9 +59,8 @@ bool ModelCode::scheduled_at(const Relation& relation, Node& time, bool& rises) 
   }
   const Node slope = graph_.partial(difference, graph_.time());
   if (!graph_.is_number(slope) || graph_.value(slope) == 0.0) return false;
-  std::unordered_map<Node, Node> done;
-  const Node rest = graph_.replace(
-      difference, [&](Node node) { return node == graph_.time() ? graph_.number(0.0) : no_node; }, done);
+  const Node rest =
+      graph_.replace(difference, [&](Node node) { return node == graph_.time() ? graph_.number(0.0) : no_node; });
   time = graph_.negate(graph_.divide(rest, slope));
   rises = graph_.value(slope) > 0.0;
   return true;

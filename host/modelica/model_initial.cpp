@@ -9,13 +9,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 Node ModelCode::start_of(Node quantity) {
   const NodeData data = graph_[quantity];

@@ -9,13 +9,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 /// What the root is made of, through assignments.
 std::vector<Node> ModelCode::reached(Node root) {

@@ -8,13 +8,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 ModelCode::Since ModelCode::known_since(Node root) {
   if (const auto known = since_.find(root); known != since_.end()) return known->second;

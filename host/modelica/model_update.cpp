@@ -16,10 +16,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 /// Passes in which all change together.
 constexpr int most_passes = 8;
 /// Passes in which one switch changes, for each switch and at most.

@@ -59,30 +59,26 @@ ExpressionPtr ExpressionParser::choice() {
   return result;
 }
 
-ExpressionPtr ExpressionParser::logical() {
-  ExpressionPtr first = conjunction();
-  if (!stream_.peek().is("or")) return first;
-  ExpressionPtr chain = make(Kind::chain);
-  chain->place = first->place;
-  chain->operands.push_back(std::move(first));
-  while (stream_.accept("or")) {
-    chain->words.emplace_back("or");
-    chain->operands.push_back(conjunction());
+/// `first`, or a chain of operands joined by any of `words`.
+ExpressionPtr ExpressionParser::chain(ExpressionPtr first, std::initializer_list<std::string_view> words,
+                                      ExpressionPtr (ExpressionParser::*operand)()) {
+  if (!stream_.at_any(words)) return first;
+  ExpressionPtr result = make(Kind::chain);
+  result->place = first->place;
+  result->operands.push_back(std::move(first));
+  while (stream_.at_any(words)) {
+    result->words.push_back(stream_.take().text);
+    result->operands.push_back((this->*operand)());
   }
-  return chain;
+  return result;
+}
+
+ExpressionPtr ExpressionParser::logical() {
+  return chain(conjunction(), {"or"}, &ExpressionParser::conjunction);
 }
 
 ExpressionPtr ExpressionParser::conjunction() {
-  ExpressionPtr first = logical_factor();
-  if (!stream_.peek().is("and")) return first;
-  ExpressionPtr chain = make(Kind::chain);
-  chain->place = first->place;
-  chain->operands.push_back(std::move(first));
-  while (stream_.accept("and")) {
-    chain->words.emplace_back("and");
-    chain->operands.push_back(logical_factor());
-  }
-  return chain;
+  return chain(logical_factor(), {"and"}, &ExpressionParser::logical_factor);
 }
 
 ExpressionPtr ExpressionParser::logical_factor() {
@@ -119,28 +115,11 @@ ExpressionPtr ExpressionParser::arithmetic() {
   } else {
     first = term();
   }
-  if (!stream_.at_any({"+", "-", ".+", ".-"})) return first;
-  ExpressionPtr chain = make(Kind::chain);
-  chain->place = first->place;
-  chain->operands.push_back(std::move(first));
-  while (stream_.at_any({"+", "-", ".+", ".-"})) {
-    chain->words.push_back(stream_.take().text);
-    chain->operands.push_back(term());
-  }
-  return chain;
+  return chain(std::move(first), {"+", "-", ".+", ".-"}, &ExpressionParser::term);
 }
 
 ExpressionPtr ExpressionParser::term() {
-  ExpressionPtr first = factor();
-  if (!stream_.at_any({"*", "/", ".*", "./"})) return first;
-  ExpressionPtr chain = make(Kind::chain);
-  chain->place = first->place;
-  chain->operands.push_back(std::move(first));
-  while (stream_.at_any({"*", "/", ".*", "./"})) {
-    chain->words.push_back(stream_.take().text);
-    chain->operands.push_back(factor());
-  }
-  return chain;
+  return chain(factor(), {"*", "/", ".*", "./"}, &ExpressionParser::factor);
 }
 
 ExpressionPtr ExpressionParser::factor() {

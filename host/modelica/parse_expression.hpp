@@ -1,5 +1,8 @@
 #pragma once
 // Reads expressions.
+#include <initializer_list>
+#include <string_view>
+
 #include "host/modelica/syntax.hpp"
 #include "host/modelica/token_stream.hpp"
 
@@ -21,6 +24,8 @@ class ExpressionParser {
  private:
   ExpressionPtr make(Kind kind) const;
   ExpressionPtr choice();
+  ExpressionPtr chain(ExpressionPtr first, std::initializer_list<std::string_view> words,
+                      ExpressionPtr (ExpressionParser::*operand)());
   ExpressionPtr logical();
   ExpressionPtr conjunction();
   ExpressionPtr logical_factor();

@@ -128,14 +128,10 @@ std::vector<double> Reducer::in_all_cases(Node root) {
 
 /// Conditions that stand for what they are.
 Node Reducer::with_known_conditions(Node root) {
-  std::unordered_map<Node, Node> done;
-  return graph_.replace(
-      root,
-      [&](Node node) {
-        const auto found = conditions_.find(node);
-        return found == conditions_.end() ? no_node : found->second;
-      },
-      done);
+  return graph_.replace(root, [&](Node node) {
+    const auto found = conditions_.find(node);
+    return found == conditions_.end() ? no_node : found->second;
+  });
 }
 
 /// Is it finite and not zero in any case, and nowhere so many times larger than elsewhere? Where Boolean variables

@@ -95,37 +95,29 @@ bool Reducer::varies(Node root) {
 
 /// As it is between events: values before the last event are those since then.
 Node Reducer::between_events(Node root) {
-  std::unordered_map<Node, Node> done;
-  return graph_.replace(
-      root,
-      [&](Node node) -> Node {
-        const NodeData data = graph_[node];
-        if (data.op == Op::pre && discrete_.contains(data.index)) return graph_.variable(data.index);
-        const bool event = data.op == Op::initial || data.op == Op::sample || data.op == Op::edge;
-        return event ? graph_.number(0.0) : no_node;
-      },
-      done);
+  return graph_.replace(root, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (data.op == Op::pre && discrete_.contains(data.index)) return graph_.variable(data.index);
+    const bool event = data.op == Op::initial || data.op == Op::sample || data.op == Op::edge;
+    return event ? graph_.number(0.0) : no_node;
+  });
 }
 
 /// With values before the event as discrete variables of their own, which follow theirs. So what an event takes over
 /// from a continuous quantity is made of the values before it where the model says so.
 Node Reducer::with_values_before(Node root) {
-  std::unordered_map<Node, Node> done;
-  return graph_.replace(
-      root,
-      [&](Node node) -> Node {
-        const NodeData data = graph_[node];
-        if (data.op != Op::pre || !discrete_.contains(data.index)) return no_node;
-        const auto [known, is_new] = before_.try_emplace(data.index, -1);
-        if (is_new) {
-          const FlatVariable one = variable(data.index);
-          known->second = made_discrete(fmt::format("pre({})", one.name), one.type);
-          variable(known->second).start = one.start;
-          model_.flat.discrete_equations.push_back({graph_.variable(known->second), node, one.place, ""});
-        }
-        return graph_.variable(known->second);
-      },
-      done);
+  return graph_.replace(root, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (data.op != Op::pre || !discrete_.contains(data.index)) return no_node;
+    const auto [known, is_new] = before_.try_emplace(data.index, -1);
+    if (is_new) {
+      const FlatVariable one = variable(data.index);
+      known->second = made_discrete(fmt::format("pre({})", one.name), one.type);
+      variable(known->second).start = one.start;
+      model_.flat.discrete_equations.push_back({graph_.variable(known->second), node, one.place, ""});
+    }
+    return graph_.variable(known->second);
+  });
 }
 
 Node Reducer::mode_of(const NodeData& relation) {
@@ -181,22 +173,18 @@ Node Reducer::whole_part(Node argument) {
 
 Node Reducer::with_modes(Node root) {
   if (root == no_node) return root;
-  std::unordered_map<Node, Node> done;
-  return graph_.replace(
-      root,
-      [&](Node node) -> Node {
-        const NodeData data = graph_[node];
-        if (data.silent) return no_node;
-        if (data.op == Op::call && data.index == static_cast<int>(Function::floor) && varies(data.operand[0])) {
-          return whole_part(with_modes(data.operand[0]));
-        }
-        if (data.op != Op::less && data.op != Op::less_equal) return no_node;
-        if (!varies(data.operand[0]) && !varies(data.operand[1])) return no_node;
-        NodeData relation = data;
-        for (int k = 0; k < 2; ++k) relation.operand[k] = with_modes(data.operand[k]);
-        return mode_of(relation);
-      },
-      done);
+  return graph_.replace(root, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (data.silent) return no_node;
+    if (data.op == Op::call && data.index == static_cast<int>(Function::floor) && varies(data.operand[0])) {
+      return whole_part(with_modes(data.operand[0]));
+    }
+    if (data.op != Op::less && data.op != Op::less_equal) return no_node;
+    if (!varies(data.operand[0]) && !varies(data.operand[1])) return no_node;
+    NodeData relation = data;
+    for (int k = 0; k < 2; ++k) relation.operand[k] = with_modes(data.operand[k]);
+    return mode_of(relation);
+  });
 }
 
 void Reducer::find_relations() {

@@ -12,10 +12,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 /// Rows that give a column each, of others.
 struct Assignments {
   std::map<int, std::vector<int>> columns_of;  ///< all that stand in a row
@@ -135,11 +131,7 @@ void Reducer::find_states(bool with_dummies) {
   const Signature signature = signature_of(model_.equations, unknowns_);
   const SystemOffsets offsets = find_system_offsets(signature, static_cast<int>(unknowns_.size()));
   if (!offsets.regular) {
-    Incidence incidence(signature.size());
-    for (std::size_t i = 0; i < signature.size(); ++i) {
-      for (const SignatureEntry& entry : signature[i]) incidence[i].push_back(entry.unknown);
-    }
-    report_singular(model_.equations, unknowns_, incidence);
+    report_singular(signature);
     return;
   }
   std::set<Node> dummies;

@@ -9,13 +9,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 bool acts_at_start(const FlatModel& model, Node condition) {
   const Graph& graph = model.graph;
@@ -56,29 +49,25 @@ Node Reducer::discrete_at_start(int index) {
 
 /// As it is at the start: relations as they stand there, what changes at events by its equations.
 Node Reducer::at_start(Node root) {
-  std::unordered_map<Node, Node> done;
-  return graph_.replace(
-      root,
-      [&](Node node) -> Node {
-        const NodeData data = graph_[node];
-        if (data.op == Op::mode) {
-          const Relation relation = model_.relations[at(data.index)];
-          return graph_.relation(relation.op, at_start(relation.left), at_start(relation.right), true);
-        }
-        if (data.op == Op::initial) return graph_.number(1.0);
-        if (data.op == Op::sample) {
-          return graph_.relation(Op::equal, at_start(model_.flat.clocks[at(data.index)].start), graph_.time(), true);
-        }
-        if (data.op == Op::edge) {
-          const Node condition = model_.flat.conditions[at(data.index)];
-          return acts_at_start(model_.flat, condition) ? at_start(condition) : graph_.number(0.0);
-        }
-        if (data.op == Op::variable) return discrete_.contains(data.index) ? discrete_at_start(data.index) : no_node;
-        if (data.op != Op::pre) return no_node;
-        if (!discrete_.contains(data.index)) return graph_.variable(data.index);
-        return variable(data.index).start != no_node ? variable(data.index).start : graph_.number(0.0);
-      },
-      done);
+  return graph_.replace(root, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (data.op == Op::mode) {
+      const Relation relation = model_.relations[at(data.index)];
+      return graph_.relation(relation.op, at_start(relation.left), at_start(relation.right), true);
+    }
+    if (data.op == Op::initial) return graph_.number(1.0);
+    if (data.op == Op::sample) {
+      return graph_.relation(Op::equal, at_start(model_.flat.clocks[at(data.index)].start), graph_.time(), true);
+    }
+    if (data.op == Op::edge) {
+      const Node condition = model_.flat.conditions[at(data.index)];
+      return acts_at_start(model_.flat, condition) ? at_start(condition) : graph_.number(0.0);
+    }
+    if (data.op == Op::variable) return discrete_.contains(data.index) ? discrete_at_start(data.index) : no_node;
+    if (data.op != Op::pre) return no_node;
+    if (!discrete_.contains(data.index)) return graph_.variable(data.index);
+    return variable(data.index).start != no_node ? variable(data.index).start : graph_.number(0.0);
+  });
 }
 
 /// The right side goes from the simplified one to what it is.
@@ -217,10 +206,9 @@ void Reducer::gather_initial_equations() {
   model_.start_is_found = !model_.invariants.empty() && model_.initial_equations.size() == of_the_model;
 }
 
-void Reducer::order_start() {
-  gather_initial_equations();
+Reducer::StartUnknowns Reducer::start_unknowns() {
   const std::set<Node> states(model_.states.begin(), model_.states.end());
-  std::vector<Node> unknowns;
+  StartUnknowns unknowns;
   std::set<Node> seen;
   for (const Equation& equation : model_.initial_equations) {
     for (const Node node : graph_.below(equation.residual)) {
@@ -228,55 +216,73 @@ void Reducer::order_start() {
       if (data.op != Op::variable || states.contains(node)) continue;
       const FlatVariable& one = variable(data.index);
       const bool free_parameter = one.is_parameter() && !is_given(data.index);
-      if ((is_unknown(data.index) || free_parameter) && seen.insert(node).second) unknowns.push_back(node);
+      if ((is_unknown(data.index) || free_parameter) && seen.insert(node).second) unknowns.all.push_back(node);
     }
   }
-  const std::size_t before_states = unknowns.size();
-  for (const Node state : model_.states) unknowns.push_back(state);
+  unknowns.states = unknowns.all.size();
+  unknowns.all.insert(unknowns.all.end(), model_.states.begin(), model_.states.end());
   // The last to be determined are those whose start is fixed, then those that have one.
   const auto weight = [&](Node state) {
     const FlatVariable& one = variable(graph_[state].index);
     if (graph_[state].order > 0) return 0;
     return (one.fixed ? 100 : 0) + (one.start != no_node ? 10 : 0) + static_cast<int>(one.select);
   };
-  std::stable_sort(unknowns.begin() + static_cast<std::ptrdiff_t>(before_states), unknowns.end(),
+  std::stable_sort(unknowns.all.begin() + static_cast<std::ptrdiff_t>(unknowns.states), unknowns.all.end(),
                    [&](Node a, Node b) { return weight(a) < weight(b); });
-  std::vector<int> preference(unknowns.size());
-  std::iota(preference.begin(), preference.end(), 0);
-  const Incidence incidence = incidence_of(actual(model_.initial_equations), unknowns);
-  const Matching matching = match(incidence, static_cast<int>(unknowns.size()), preference);
-  for (std::size_t k = 0; k < before_states; ++k) {
+  return unknowns;
+}
+
+/// Which initial equation is for which unknown; reports equations that are too many and unknowns that lack one, but for
+/// states.
+Matching Reducer::match_start(const StartUnknowns& unknowns) {
+  const Incidence incidence = incidence_of(actual(model_.initial_equations), unknowns.all);
+  const Matching matching = match(incidence, static_cast<int>(unknowns.all.size()));
+  for (std::size_t k = 0; k < unknowns.states; ++k) {
     if (matching.equation_of[k] >= 0) continue;
-    diagnostics_.error(variable(graph_[unknowns[k]].index).place,
-                       fmt::format("the initial system does not determine {}", quantity_name(unknowns[k])));
+    diagnostics_.error(variable(graph_[unknowns.all[k]].index).place,
+                       fmt::format("the initial system does not determine {}", quantity_name(unknowns.all[k])));
   }
   for (std::size_t i = 0; i < model_.initial_equations.size(); ++i) {
     if (matching.unknown_of[i] >= 0) continue;
     diagnostics_.error(model_.initial_equations[i].place,
                        fmt::format("one initial equation too many: {}", model_.initial_equations[i].text));
   }
-  if (diagnostics_.failed()) return;
+  return matching;
+}
+
+void Reducer::warn_of_fixed(Node state) {
+  const FlatVariable& one = variable(graph_[state].index);
+  if (!one.fixed || graph_[state].order > 0) return;
+  warn(one.place, fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
+                              "search begins",
+                              quantity_name(state)));
+}
+
+/// Reports a start value that depends on unknowns.
+void Reducer::check_start(Node state, const std::vector<Node>& unknowns) {
+  const FlatVariable& one = variable(graph_[state].index);
+  if (one.start == no_node) return;
+  for (const Node node : graph_.below(one.start)) {
+    if (std::find(unknowns.begin(), unknowns.end(), node) == unknowns.end() && graph_[node].op != Op::pre) continue;
+    diagnostics_.error(one.place, fmt::format("the start of '{}' depends on '{}', which varies: write that as an "
+                                              "initial equation",
+                                              one.name, variable(graph_[node].index).name));
+  }
+}
+
+/// States that no equation is for keep their start values. Returns the unknowns that have one.
+std::vector<Node> Reducer::fix_undetermined(const StartUnknowns& unknowns, const Matching& matching) {
   std::vector<Node> determined;
   std::vector<std::string> assumed;
-  for (std::size_t k = 0; k < unknowns.size(); ++k) {
+  for (std::size_t k = 0; k < unknowns.all.size(); ++k) {
+    const Node unknown = unknowns.all[k];
     if (matching.equation_of[k] >= 0) {
-      determined.push_back(unknowns[k]);
-      if (k >= before_states && variable(graph_[unknowns[k]].index).fixed && graph_[unknowns[k]].order == 0) {
-        warn(variable(graph_[unknowns[k]].index).place,
-             fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
-                         "search begins",
-                         quantity_name(unknowns[k])));
-      }
+      determined.push_back(unknown);
+      if (k >= unknowns.states) warn_of_fixed(unknown);
     } else {
-      model_.fixed.push_back(unknowns[k]);
-      const FlatVariable& one = variable(graph_[unknowns[k]].index);
-      for (const Node node : one.start == no_node ? std::vector<Node>() : graph_.below(one.start)) {
-        if (std::find(unknowns.begin(), unknowns.end(), node) == unknowns.end() && graph_[node].op != Op::pre) continue;
-        diagnostics_.error(one.place, fmt::format("the start of '{}' depends on '{}', which varies: write that as an "
-                                                  "initial equation",
-                                                  one.name, variable(graph_[node].index).name));
-      }
-      if (!variable(graph_[unknowns[k]].index).fixed) assumed.push_back(quantity_name(unknowns[k]));
+      model_.fixed.push_back(unknown);
+      check_start(unknown, unknowns.all);
+      if (!variable(graph_[unknown].index).fixed) assumed.push_back(quantity_name(unknown));
     }
   }
   model_.start_is_found = model_.start_is_found && !assumed.empty();
@@ -285,17 +291,25 @@ void Reducer::order_start() {
                                              : "start values taken as fixed";
     model_.notes.push_back(fmt::format("{}: {}", what, fmt::join(assumed, ", ")));
   }
+  return determined;
+}
+
+void Reducer::order_start() {
+  gather_initial_equations();
+  const StartUnknowns unknowns = start_unknowns();
+  const Matching matching = match_start(unknowns);
+  if (diagnostics_.failed()) return;
+  const std::vector<Node> determined = fix_undetermined(unknowns, matching);
+  std::vector<int> preference(determined.size());
+  std::iota(preference.begin(), preference.end(), 0);
   std::vector<Node> torn;
   std::vector<int> residuals;
-  preference.resize(determined.size());
-  std::iota(preference.begin(), preference.end(), 0);
   of_start_ = true;
   order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
   of_start_ = false;
   // Parameters that the initial system determines are constants of the solution.
-  for (std::size_t k = 0; k < before_states; ++k) {
-    if (!variable(graph_[unknowns[k]].index).is_parameter()) continue;
-    model_.states.push_back(unknowns[k]);
+  for (std::size_t k = 0; k < unknowns.states; ++k) {
+    if (variable(graph_[unknowns.all[k]].index).is_parameter()) model_.states.push_back(unknowns.all[k]);
   }
 }
 

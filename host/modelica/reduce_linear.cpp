@@ -10,10 +10,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 /// Larger linear blocks have more operations in closed form than in Newton's method. Those with switches are worth it:
 /// what decides a switch is then exact.
 constexpr std::size_t largest_closed_form = 4;
@@ -29,14 +25,10 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   // The residuals as functions of the torn unknowns alone.
   std::unordered_map<Node, Node> inner;
   const auto substituted = [&](Node root) {
-    std::unordered_map<Node, Node> done;
-    return graph_.replace(
-        root,
-        [&](Node node) {
-          const auto found = inner.find(node);
-          return found == inner.end() ? no_node : found->second;
-        },
-        done);
+    return graph_.replace(root, [&](Node node) {
+      const auto found = inner.find(node);
+      return found == inner.end() ? no_node : found->second;
+    });
   };
   for (const Step& step : block.steps) {
     inner[step.quantity] = substituted(step.value);
@@ -55,14 +47,10 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
       is_switched = is_switched || cases.size() > 1;
       follows_states = follows_states || cases.empty();
     }
-    std::unordered_map<Node, Node> at_zero;
     const Node zero = graph_.number(0.0);
-    const Node rest = graph_.replace(
-        residual,
-        [&](Node node) {
-          return std::find(block.torn.begin(), block.torn.end(), node) != block.torn.end() ? zero : no_node;
-        },
-        at_zero);
+    const Node rest = graph_.replace(residual, [&](Node node) {
+      return std::find(block.torn.begin(), block.torn.end(), node) != block.torn.end() ? zero : no_node;
+    });
     matrix[i][n] = graph_.negate(rest);
   }
   if (!is_switched && n > largest_closed_form) return false;

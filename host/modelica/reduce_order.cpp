@@ -8,13 +8,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 std::vector<Node> Reducer::quantities_in(Node root) {
   std::vector<Node> result;
@@ -67,10 +60,8 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
   }
   const Node slope = graph_.partial(equation.residual, quantity);
   if (graph_.is_number(slope, 0.0) || contains(slope, quantity) || is_simplified(slope)) return false;
-  std::unordered_map<Node, Node> done;
   const Node zero = graph_.number(0.0);
-  const Node rest = graph_.replace(
-      equation.residual, [&](Node node) { return node == quantity ? zero : no_node; }, done);
+  const Node rest = graph_.replace(equation.residual, [&](Node node) { return node == quantity ? zero : no_node; });
   const NodeData factor = graph_[slope];
   if (graph_.is_number(slope, -1.0)) {
     value = rest;

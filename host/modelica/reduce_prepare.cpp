@@ -12,8 +12,19 @@ namespace {
 // Constants that follow from constants take a pass each.
 constexpr int most_passes = 100;
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
+/// Every expression of the start, of what events do, and of assertions.
+void for_each_beside_equations(FlatModel& flat, const auto& change) {
+  for (FlatEquation& equation : flat.initial_equations) {
+    change(equation.left);
+    change(equation.right);
+  }
+  for (FlatEquation& equation : flat.discrete_equations) change(equation.right);
+  for (Node& condition : flat.conditions) change(condition);
+  for (FlatAction& action : flat.actions) {
+    change(action.guard);
+    change(action.value);
+  }
+  for (FlatAssertion& assertion : flat.assertions) change(assertion.condition);
 }
 
 }  // namespace
@@ -98,10 +109,8 @@ void Reducer::bind_start_times() {
       if (leaf.op == Op::pre || (leaf.op == Op::variable && !is_given(leaf.index))) return false;
     }
     if (!of_time) return false;
-    std::unordered_map<Node, Node> done;
     FlatVariable& one = variable(data.index);
-    one.binding = graph_.replace(
-        right, [&](Node node) { return graph_[node].op == Op::time ? begin : no_node; }, done);
+    one.binding = graph_.replace(right, [&](Node node) { return graph_[node].op == Op::time ? begin : no_node; });
     one.evaluated = true;
     return true;
   };
@@ -128,23 +137,19 @@ Node Reducer::folded_parameter(int index) {
   const FlatVariable one = variable(index);
   Node value = one.binding != no_node ? one.binding : one.fixed_given && !one.fixed ? no_node : one.start;
   if (value != no_node) {
-    std::unordered_map<Node, Node> done;
-    value = graph_.replace(
-        value,
-        [&](Node node) -> Node {
-          const NodeData data = graph_[node];
-          if (data.op == Op::time) {
-            diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on time, which varies", one.name));
-          }
-          if (data.op != Op::variable && data.op != Op::pre) return no_node;
-          if (!variable(data.index).is_parameter()) {
-            diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on '{}', which varies", one.name,
-                                                      variable(data.index).name));
-            return graph_.number(0.0);
-          }
-          return folded_parameter(data.index);
-        },
-        done);
+    value = graph_.replace(value, [&](Node node) -> Node {
+      const NodeData data = graph_[node];
+      if (data.op == Op::time) {
+        diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on time, which varies", one.name));
+      }
+      if (data.op != Op::variable && data.op != Op::pre) return no_node;
+      if (!variable(data.index).is_parameter()) {
+        diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on '{}', which varies", one.name,
+                                                  variable(data.index).name));
+        return graph_.number(0.0);
+      }
+      return folded_parameter(data.index);
+    });
   }
   folding_[at(index)] = 2;
   Node& fold = model_.fold[at(index)];
@@ -182,17 +187,7 @@ void Reducer::gather_equations() {
     folded(equation.right);
     folded(equation.simplified);
   }
-  for (FlatEquation& equation : flat.initial_equations) {
-    folded(equation.left);
-    folded(equation.right);
-  }
-  for (FlatEquation& equation : flat.discrete_equations) folded(equation.right);
-  for (Node& condition : flat.conditions) folded(condition);
-  for (FlatAction& action : flat.actions) {
-    folded(action.guard);
-    folded(action.value);
-  }
-  for (FlatAssertion& assertion : flat.assertions) folded(assertion.condition);
+  for_each_beside_equations(flat, folded);
   for (FlatClock& clock : flat.clocks) {
     folded(clock.start);
     folded(clock.interval);
@@ -229,11 +224,7 @@ void Reducer::find_original_structure() {
   model_.original_equations = static_cast<int>(model_.equations.size()) - homotopies;
   const SystemOffsets offsets = find_system_offsets(signature, static_cast<int>(unknowns_.size()));
   if (!offsets.regular) {
-    Incidence incidence(signature.size());
-    for (std::size_t i = 0; i < signature.size(); ++i) {
-      for (const SignatureEntry& entry : signature[i]) incidence[i].push_back(entry.unknown);
-    }
-    report_singular(model_.equations, unknowns_, incidence);
+    report_singular(signature);
     return;
   }
   model_.structural_index = offsets.index();
@@ -243,8 +234,13 @@ void Reducer::find_original_structure() {
   for (const int index : unknowns_) model_.offset_names.push_back(variable(index).name);
 }
 
-void Reducer::report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
-                              const Incidence& incidence) {
+void Reducer::report_singular(const Signature& signature) {
+  const std::vector<Equation>& equations = model_.equations;
+  const std::vector<int>& unknowns = unknowns_;
+  Incidence incidence(signature.size());
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    for (const SignatureEntry& entry : signature[i]) incidence[i].push_back(entry.unknown);
+  }
   const Matching matching = match(incidence, static_cast<int>(unknowns.size()));
   const Excess found = excess(incidence, static_cast<int>(unknowns.size()), matching);
   constexpr std::size_t most_listed = 12;
@@ -426,22 +422,13 @@ void Reducer::substitute_aliases() {
     substitute(equation.residual);
     substitute(equation.simplified);
   }
-  for (FlatEquation& equation : flat.initial_equations) {
-    substitute(equation.left);
-    substitute(equation.right);
-  }
-  for (FlatEquation& equation : flat.discrete_equations) substitute(equation.right);
-  for (Node& condition : flat.conditions) substitute(condition);
+  for_each_beside_equations(flat, substitute);
   for (FlatAction& action : flat.actions) {
-    substitute(action.guard);
-    substitute(action.value);
-    if (action.kind == FlatAction::Kind::reinit) {
-      int sign = 1;
-      action.variable = find_root(action.variable, sign);
-      if (sign < 0) action.value = graph_.negate(action.value);
-    }
+    if (action.kind != FlatAction::Kind::reinit) continue;
+    int sign = 1;
+    action.variable = find_root(action.variable, sign);
+    if (sign < 0) action.value = graph_.negate(action.value);
   }
-  for (FlatAssertion& assertion : flat.assertions) substitute(assertion.condition);
   for (Relation& relation : model_.relations) {
     substitute(relation.left);
     substitute(relation.right);

@@ -7,13 +7,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 /// F = 0 of the reduced model, and Y = base + gamma h Y' for every state.
 void Reducer::gather_stage_equations() {

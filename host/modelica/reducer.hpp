@@ -44,8 +44,7 @@ class Reducer {
   bool alias_of(const Equation& equation, int& a, int& b, int& sign, double& value);
   int find_root(int variable, int& sign);
   void substitute_aliases();
-  void report_singular(const std::vector<Equation>& equations, const std::vector<int>& unknowns,
-                       const Incidence& incidence);
+  void report_singular(const Signature& signature);
 
   // reduce_events.cpp
   bool momentary(Node root);
@@ -129,7 +128,17 @@ class Reducer {
   void gather_stage_equations();
 
   // reduce_initial.cpp
+  /// Of the initial system: first the unknowns that it alone has, then the states from number `states` on.
+  struct StartUnknowns {
+    std::vector<Node> all;
+    std::size_t states = 0;
+  };
   void order_start();
+  StartUnknowns start_unknowns();
+  Matching match_start(const StartUnknowns& unknowns);
+  std::vector<Node> fix_undetermined(const StartUnknowns& unknowns, const Matching& matching);
+  void warn_of_fixed(Node state);
+  void check_start(Node state, const std::vector<Node>& unknowns);
   Node at_start(Node root);
   Node discrete_at_start(int index);
   void simplify(Equation& equation);

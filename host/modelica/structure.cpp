@@ -10,10 +10,6 @@
 namespace manyfold::modelica {
 namespace {
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 /// The equations of every unknown.
 Incidence transpose(const Incidence& equations, int unknowns) {
   Incidence result(at(unknowns));
@@ -21,6 +17,31 @@ Incidence transpose(const Incidence& equations, int unknowns) {
     for (const int j : equations[i]) result[at(j)].push_back(static_cast<int>(i));
   }
   return result;
+}
+
+/// From the members of one side that have no partner along alternating paths: `own` and `others` are what is reached on
+/// either side.
+void reach(const Incidence& others_of, const std::vector<int>& partner, const std::vector<int>& partner_of_other,
+           std::vector<int>& own, std::vector<int>& others) {
+  std::vector<bool> seen(partner.size());
+  std::vector<bool> other_seen(partner_of_other.size());
+  std::vector<int> open;
+  for (std::size_t i = 0; i < partner.size(); ++i) {
+    if (partner[i] < 0) open.push_back(static_cast<int>(i));
+  }
+  while (!open.empty()) {
+    const int i = open.back();
+    open.pop_back();
+    if (seen[at(i)]) continue;
+    seen[at(i)] = true;
+    own.push_back(i);
+    for (const int j : others_of[at(i)]) {
+      if (other_seen[at(j)]) continue;
+      other_seen[at(j)] = true;
+      others.push_back(j);
+      if (partner_of_other[at(j)] >= 0) open.push_back(partner_of_other[at(j)]);
+    }
+  }
 }
 
 }  // namespace
@@ -68,43 +89,8 @@ Matching match(const Incidence& equations, int unknowns, const std::vector<int>&
 Excess excess(const Incidence& equations, int unknowns, const Matching& matching) {
   const Incidence rows = transpose(equations, unknowns);
   Excess result;
-  std::vector<bool> equation_seen(equations.size());
-  std::vector<bool> unknown_seen(at(unknowns));
-  std::vector<int> open;
-  for (std::size_t i = 0; i < equations.size(); ++i) {
-    if (matching.unknown_of[i] < 0) open.push_back(static_cast<int>(i));
-  }
-  while (!open.empty()) {
-    const int i = open.back();
-    open.pop_back();
-    if (equation_seen[at(i)]) continue;
-    equation_seen[at(i)] = true;
-    result.equations.push_back(i);
-    for (const int j : equations[at(i)]) {
-      if (unknown_seen[at(j)]) continue;
-      unknown_seen[at(j)] = true;
-      result.their_unknowns.push_back(j);
-      if (matching.equation_of[at(j)] >= 0) open.push_back(matching.equation_of[at(j)]);
-    }
-  }
-  equation_seen.assign(equations.size(), false);
-  unknown_seen.assign(at(unknowns), false);
-  for (int j = 0; j < unknowns; ++j) {
-    if (matching.equation_of[at(j)] < 0) open.push_back(j);
-  }
-  while (!open.empty()) {
-    const int j = open.back();
-    open.pop_back();
-    if (unknown_seen[at(j)]) continue;
-    unknown_seen[at(j)] = true;
-    result.unknowns.push_back(j);
-    for (const int i : rows[at(j)]) {
-      if (equation_seen[at(i)]) continue;
-      equation_seen[at(i)] = true;
-      result.their_equations.push_back(i);
-      if (matching.unknown_of[at(i)] >= 0) open.push_back(matching.unknown_of[at(i)]);
-    }
-  }
+  reach(equations, matching.unknown_of, matching.equation_of, result.equations, result.their_unknowns);
+  reach(rows, matching.equation_of, matching.unknown_of, result.unknowns, result.their_equations);
   for (auto* list : {&result.equations, &result.their_unknowns, &result.unknowns, &result.their_equations}) {
     std::sort(list->begin(), list->end());
   }

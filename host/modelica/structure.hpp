@@ -1,9 +1,15 @@
 #pragma once
 // Which equation has which unknown, and what follows from that alone: matching, order, index.
+#include <cstddef>
 #include <functional>
 #include <vector>
 
 namespace manyfold::modelica {
+
+/// Equations and unknowns are counted by int, with -1 for none.
+constexpr std::size_t at(int number) {
+  return static_cast<std::size_t>(number);
+}
 
 /// For every equation its unknowns.
 using Incidence = std::vector<std::vector<int>>;

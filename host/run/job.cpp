@@ -45,13 +45,17 @@ std::string rounding_warning(const ModelDescription& model, const std::string& m
 
 /// Steps are shown on the processor alone.
 Placement placement_of(const Job& job) {
+  if (!job.observe) return choose_backend(job.options, job.instances);
   SolverOptions options = job.options;
-  if (job.observe && options.backend == "auto") options.backend = "cpu";
-  if (job.observe && options.backend != "cpu") {
+  const bool automatic = options.backend == "auto";
+  if (automatic) options.backend = "cpu";
+  if (options.backend != "cpu") {
     throw UsageError(
         fmt::format("backend is '{}', but accepted steps are observed: needs 'cpu' or 'auto'", options.backend));
   }
-  return choose_backend(options, job.instances);
+  Placement placement = choose_backend(options, job.instances);
+  if (automatic) placement.backend_reason = "accepted steps are observed";
+  return placement;
 }
 
 /// Whether a device may send sums in place of rows: that is asked for, and chunks are for it to cut. It does so if

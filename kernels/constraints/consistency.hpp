@@ -298,6 +298,58 @@ class Consistency {
     return sqrt(sum * Real(1.0 / n));
   }
 
+  /// Are the corrections no larger than rounding errors of the unknowns?
+  template <int lag>
+  static MANYFOLD_INLINE Mask is_rounding(const Real (&delta)[n], const Derivatives<Real>& x, int iteration) {
+    Real change(0.0);
+    Real unknown(0.0);
+    for_each_index<n>([&](auto j) {
+      const int order = Form::of_variable(j) - lag;
+      if (order < 0) return;
+      change = max(change, abs(delta[j]));
+      unknown = max(unknown, abs(x[order][j]));
+    });
+    return (change <= Real(rounding_of_unknowns) * unknown) |
+           (Mask(iteration > 2) & (change <= Real(rounding_correction) * unknown));
+  }
+
+  /// Moves x in the lanes of `lanes` by the correction `delta`, damped until the next one, correct(r), is smaller than
+  /// `size`; in those of `small` undamped. Returns the lanes where no damping makes it so.
+  template <int lag>
+  static MANYFOLD_INLINE Mask descend(const Mask& lanes, const Mask& small, const Real& t, const Real& span,
+                                      const Real (&delta)[n], const Real& size, Derivatives<Real>& x, Real (&r)[n],
+                                      const Real (&p)[System::constants_size], const Real (&weight)[n],
+                                      auto&& correct) {
+    Mask failed(false);
+    Real damping(1.0);
+    Mask improving = lanes;
+    while (any(improving)) {
+      Derivatives<Real> trial;
+      for (int l = 0; l < orders; ++l) {
+        for (int j = 0; j < n; ++j) trial[l][j] = x[l][j];
+      }
+      move<lag>(damping, delta, trial);
+      Real trial_r[n];
+      residuals<lag>(t, trial, p, trial_r);
+      Real simplified[n];
+      for (int i = 0; i < n; ++i) simplified[i] = trial_r[i];
+      correct(simplified);
+      const Real next_size = size_of<lag>(simplified, weight, span);
+      const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
+      for (int i = 0; i < n; ++i) r[i] = select(accept, trial_r[i], r[i]);
+      for (int l = 0; l < orders; ++l) {
+        for (int j = 0; j < n; ++j) x[l][j] = select(accept, trial[l][j], x[l][j]);
+      }
+      improving = improving & !accept;
+      damping = select(improving, Real(0.5) * damping, damping);
+      const Mask hopeless = improving & (damping < Real(least_damping));
+      failed = failed | hopeless;
+      improving = improving & !hopeless;
+    }
+    return failed;
+  }
+
+  /// The search of one stage: see `find`.
   template <Move how, int lag>
   MANYFOLD_INLINE void settle(const Mask& lanes, const Real& t, const Real& span, Derivatives<Real>& x,
                               const Real (&p)[System::constants_size], const Real (&weight)[n],
@@ -312,7 +364,7 @@ class Consistency {
       }
     };
     // Rounding allows no smaller corrections.
-    const Real enough(max(small_correction, 45.0 * epsilon<Real> / tolerances.rtol));
+    const Real enough(max(small_correction, norm_of_rounding<Real>(tolerances.rtol)));
     Mask searching = lanes;
     Real r[n];
     residuals<lag>(t, x, p, r);
@@ -334,44 +386,10 @@ class Consistency {
       for (int i = 0; i < n; ++i) delta[i] = r[i];
       correct(delta);
       const Real size = size_of<lag>(delta, weight, span);
-      Real change(0.0);
-      Real unknown(0.0);
-      for_each_index<n>([&](auto j) {
-        const int order = Form::of_variable(j) - lag;
-        if (order < 0) return;
-        change = max(change, abs(delta[j]));
-        unknown = max(unknown, abs(x[order][j]));
-      });
-      const Mask rounding = (change <= Real(rounding_of_unknowns) * unknown) |
-                            (Mask(iteration > 2) & (change <= Real(rounding_correction) * unknown));
-      const Mask small = searching & ((size <= enough) | rounding);
-
-      Real damping(1.0);
-      Mask improving = searching;
-      while (any(improving)) {
-        Derivatives<Real> trial;
-        for (int l = 0; l < orders; ++l) {
-          for (int j = 0; j < n; ++j) trial[l][j] = x[l][j];
-        }
-        move<lag>(damping, delta, trial);
-        Real trial_r[n];
-        residuals<lag>(t, trial, p, trial_r);
-        Real simplified[n];
-        for (int i = 0; i < n; ++i) simplified[i] = trial_r[i];
-        correct(simplified);
-        const Real next_size = size_of<lag>(simplified, weight, span);
-        const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
-        for (int i = 0; i < n; ++i) r[i] = select(accept, trial_r[i], r[i]);
-        for (int l = 0; l < orders; ++l) {
-          for (int j = 0; j < n; ++j) x[l][j] = select(accept, trial[l][j], x[l][j]);
-        }
-        improving = improving & !accept;
-        damping = select(improving, Real(0.5) * damping, damping);
-        const Mask hopeless = improving & (damping < Real(least_damping));
-        search.found = search.found & !hopeless;
-        searching = searching & !hopeless;
-        improving = improving & !hopeless;
-      }
+      const Mask small = searching & ((size <= enough) | is_rounding<lag>(delta, x, iteration));
+      const Mask failed = descend<lag>(searching, small, t, span, delta, size, x, r, p, weight, correct);
+      search.found = search.found & !failed;
+      searching = searching & !failed;
       Mask finite(true);
       for (int i = 0; i < n; ++i) finite = finite & is_finite(r[i]);
       search.found = search.found & (finite | !small);

@@ -164,7 +164,7 @@ MANYFOLD_INLINE Projected<Real> project(const MaskOf<Real>& lanes, const Real& t
   constexpr int n = System::n;
   constexpr int most_iterations = expected == Distance::near ? 6 : 20;
   // A correction leaves of the violation what it is itself relative to y, or rounding.
-  const Real small(max(1e-4, 45.0 * epsilon<Real> / tolerances.rtol));
+  const Real small(max(1e-4, norm_of_rounding<Real>(tolerances.rtol)));
 
   Real weight[n];
   error_weights(tolerances, y, weight);

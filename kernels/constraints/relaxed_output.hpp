@@ -1,11 +1,11 @@
 #pragma once
-// Algebraic variables between the steps, where they do not follow well from the differential ones: the voltage at a
-// node that only leakage currents determine moves by volts for an error of the tolerance in the current of a coil.
-// There the solution is stiff, and what brings such an error back to rest brings back that of the polynomial P, too: Y
-// meets the constraints, and M (Y - P)/h = f(t, Y) - f(t, P), an implicit Euler step of the length h of the step itself
-// for the distance from P. Its algebraic variables are taken; the differential ones move by less than their errors, and
-// stay those of P. An output time costs a residual, and one to eight times a residual, the Jacobians and a
-// factorisation.
+// Algebraic variables between the steps, where they do not follow well from the differential ones. Example: the voltage
+// at a node that only leakage currents determine moves by volts for an error of the tolerance in the current of a coil.
+// There the solution is stiff, and brings such an error back to rest. The same is done with the error of the polynomial
+// P: Y meets the constraints, and M (Y - P)/h = f(t, Y) - f(t, P), an implicit Euler step for the distance from P, of
+// the length h of the step itself. The algebraic variables of Y are taken. The differential ones move by less than
+// their errors, and stay those of P. An output time costs a residual, and one to eight times a residual, the Jacobians
+// and a factorisation.
 #include "../stage/linearisation.hpp"
 
 namespace manyfold {

@@ -36,6 +36,12 @@ MANYFOLD_INLINE Real weighted_norm(const Real (&x)[n], const Real (&weight)[n]) 
   return rough_sqrt(weighted_square(x, weight) * Real(1.0 / n));
 }
 
+/// Rounding errors of the variables in this norm, with room: Newton's method does not wait for smaller corrections.
+template <class Real>
+MANYFOLD_INLINE double norm_of_rounding(double rtol) {
+  return 45.0 * epsilon<Real> / rtol;
+}
+
 /// What errors within a step count beside those at its end, where the dense output is less accurate than the method:
 /// four times the tolerance is allowed there. With 1 rodas4 and esdirk54 take up to twice the steps at tight
 /// tolerances.

@@ -123,9 +123,10 @@ class PhasedKernels {
   using Instance = PhasedInstance<Method>;
   using Supply = BatchSupply<Method>;
   using Workspace = typename Method::Workspace;
+  using Matrices = typename Method::Matrices;
   using Conditions = typename Integrator<Method>::Conditions;
   static constexpr int n = System::n;
-  static constexpr bool sparse = SymbolicLU<typename Method::Matrices::Structure>::sparse;
+  static constexpr bool sparse = SymbolicLU<typename Matrices::Structure>::sparse;
   /// Beside the work on a full matrix of so many rows, that neighbouring threads read words far apart counts little.
   static constexpr bool large = !sparse && sizeof(Instance) > 32768;
   using Frames = typename Either<large, Whole<Instance>, Interleaved<Instance>>::type;
@@ -135,7 +136,7 @@ class PhasedKernels {
     return {static_cast<int>(sizeof(Supply)),
             words_of<Instance>,
             workspace_size,
-            Method::jacobian_shares,
+            Matrices::shares(),
             Method::reals,
             Method::pairs,
             has_single_precision_factors<System>() || !is_same<typename Method::Real, double>,
@@ -157,7 +158,7 @@ class PhasedKernels {
     auto& supply = *static_cast<Supply*>(memory.supply);
     if (thread == 0) supply = Supply(*memory.batch, {});
     Workspace& own = workspace(memory, thread);
-    Method::forget_request(own);
+    Matrices::forget_request(own.matrices);
     if constexpr (sparse) {
       char* at = memory.factors;
       Method::for_each_matrix(own, [&](auto, auto& lu, auto&&) {
@@ -170,11 +171,11 @@ class PhasedKernels {
     append(memory, thread, attempts, memory.counts->attempts);
   }
 
-  /// Jacobians, where they are wanted; `jacobian_shares` threads per instance.
+  /// Jacobians, where they are wanted; `Matrices::shares()` threads per instance.
   static MANYFOLD_INLINE void jacobian(const PhasedMemory& memory, int size, int thread) {
-    const int j = thread / Method::jacobian_shares;
+    const int j = thread / Matrices::shares();
     if (j >= size || j >= present(memory, memory.counts->factors)) return;
-    Method::evaluate_jacobian(workspace(memory, slot_of(memory, factors, j)), thread % Method::jacobian_shares);
+    Matrices::evaluate_recorded(workspace(memory, slot_of(memory, factors, j)).matrices, thread % Matrices::shares());
   }
 
   // Of the kernels for full and for sparse matrices the others are empty.
@@ -202,7 +203,7 @@ class PhasedKernels {
       Method::for_each_matrix(own, [&](auto system, auto& lu, auto&&) {
         lu.finish(memory.pivots + (static_cast<long long>(system) * memory.slots + thread) * n);
       });
-      Method::forget_request(own);
+      Matrices::forget_request(own.matrices);
     }
   }
 
@@ -231,7 +232,7 @@ class PhasedKernels {
       Method::for_each_matrix(own, [&](auto system, auto& lu, auto&& entry) {
         if (system == thread / size) lu.factor(entry);
       });
-      if (thread < size) Method::forget_request(own);
+      if (thread < size) Matrices::forget_request(own.matrices);
     }
   }
 

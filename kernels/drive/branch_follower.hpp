@@ -72,10 +72,10 @@ class BranchFollower {
     return Mask(false);
   }
 
-  /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed: past a jump of a source within
-  /// that length differential variables go on as they did, algebraic ones are found anew behind it. The same puts a
-  /// `hopeless` lane back on the constraints that it has left by a tolerance: methods that do not solve for their
-  /// stages keep that error at any h. A lane that went on is not helped again before a step of it has been accepted.
+  /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed. Behind a jump of a source within
+  /// that length, differential variables go on as they did, and algebraic ones are found anew. The same puts a
+  /// `hopeless` lane back on the constraints that it has left by a tolerance, an error that methods which do not solve
+  /// for their stages keep at any h. A lane that went on is not helped again before a step of it has been accepted.
   MANYFOLD_INLINE StuckLanes<System, Real> lead_on(const Mask& stuck, const Mask& hopeless, const Real& h,
                                                    const State& state, const Real& t_end,
                                                    const Tolerances<n>& tolerances) const {

@@ -461,10 +461,11 @@ class Integrator {
   /// those of the others by 1/h and 1/h^2, count times h and h^2. Hairer, Lubich & Roche, The Numerical Solution of
   /// Differential-Algebraic Systems by Runge-Kutta Methods (1989), and the code RADAU5.
   ///
-  /// That depends on the unit of the time: of a circuit with steps of 1e-7 s an error of ten volts would be nothing.
-  /// Where forces stand in sums, nothing comes of that, for what they do shows in other variables. An exponential of
-  /// such an error is no start for the next step. Forces that equations bend in count with a thousandth at least,
-  /// unless that is what attempts fail of: in very short steps rounding errors are larger.
+  /// That depends on the unit of time: in a circuit with steps of 1e-7 s an error of ten volts would be nothing. In
+  /// sums this does no harm, because the effect of forces shows in other variables. But an exponential of such an error
+  /// is no start for the next step. So forces that equations bend in count with at least a thousandth. Attempts may
+  /// fail for just that reason, since rounding errors are larger in very short steps: after some failures they count
+  /// with h.
   MANYFOLD_INLINE void scale_weights(const Mask& mask, const Real& h) {
     Real weight[n];
     error_weights(options_.tolerances, state_.y, weight);

@@ -6,10 +6,10 @@
 
 namespace manyfold {
 
-/// Can variables follow a source that jumps? Algebraic ones jump with it. Differential ones whose time constant is
-/// short beside the resolution of t jump as well: no step that leads across would be accurate. At index 2 and 3
-/// derivatives of the source count, which a jump has not. On devices the registers that this takes would cost every
-/// step.
+/// Can variables follow a source that jumps? Algebraic variables jump with it. So do differential variables whose time
+/// constant is short beside the resolution of t: no step that leads across would be accurate. At index 2 and 3 the
+/// solution depends on derivatives of the source, and a jump has none. On devices the registers that this takes would
+/// cost every step.
 template <class System>
 constexpr bool passes_jumps() {
 #if defined(__CUDACC__)

@@ -96,9 +96,9 @@ class StepController {
     Real reason;
   };
 
-  /// Counts failures in a row, remembers their reason, and finds lanes that cannot go on. The reason is what most of
-  /// the attempts failed of; of failures other than the error test's the first counts, for in the end, when h is tiny,
-  /// the matrices of systems of higher index are singular to working precision.
+  /// Counts failures in a row, remembers their reason, and finds lanes that cannot go on. The error test is the reason
+  /// if it rejected most of the attempts. Of other failures the first counts: in the end, when h is tiny, the matrices
+  /// of systems of higher index are singular to working precision.
   MANYFOLD_OUTLINE Hopeless examine_failures(State& state, const StepAttempt<Real>& attempt, const Mask& rejected,
                                              const Mask& failed) {
     const Mask first = failures_ == rejections_;

@@ -32,24 +32,11 @@ AutomaticMethods automatic_methods() {
           automatic_method<Accuracy::tight, System>};
 }
 
-/// Names, units and defaults of a model, for the run-time side.
-template <Model Equations, auto spec = KernelSpec<>{}>
-void describe_model(ModelDescription& description) {
-  description = ModelDescription{};
-  description.wrong = wrong_with_model<Equations>();
-  description.name = Equations::name;
-  if constexpr (requires { Equations::description; }) description.description = Equations::description;
-  if constexpr (requires { Equations::caution; }) description.caution = Equations::caution;
-  if constexpr (requires { Equations::time_unit; }) description.time_unit = Equations::time_unit;
-  description.t_begin = Equations::t_span[0];
-  description.t_end = Equations::t_span[1];
-  using S = System<Equations, spec>;
-  description.form = S::semi_explicit     ? Form::semi_explicit
-                     : S::mass_form       ? Form::mass_matrix
-                     : S::constant_mass() ? Form::linear_residual
-                                          : Form::residual;
-  description.automatic = automatic_methods<S>();
-  description.automatic_mixed = automatic_methods<MixedSystem<S>>();
+// The parts of `describe_model` are inlined by force, so that it stays one function: the sizes of functions decide what
+// compilers inline in the rest of a kernel, and with that the last digits of its results.
+
+template <Model Equations, class S>
+MANYFOLD_INLINE void describe_variables(ModelDescription& description) {
   for (const Variable& variable : Equations::variables) {
     for (int k = 1; k <= variable.count; ++k) {
       const int i = static_cast<int>(description.variables.size());
@@ -68,14 +55,11 @@ void describe_model(ModelDescription& description) {
       }
     }
   }
-  description.freedoms = 0;
-  for (int i = 0; i < S::n; ++i) description.freedoms += S::derivative_occurs(i) ? 1 : 0;
-  description.freedoms -= S::always_projected ? Manifold<S>::count : Manifold<S>::constraints;
-  description.stage_unknowns = S::stage_unknowns;
-  description.always_projected = S::always_projected;
-  if constexpr (S::highest_index() > 1 && S::known_pattern) {
-    description.differentiations = Structure<S>::differentiations;
-  }
+}
+
+/// Parameters, events, discrete numbers, observables and the structural parameter.
+template <Model Equations>
+MANYFOLD_INLINE void describe_declarations(ModelDescription& description) {
   if constexpr (model_check::HasParameters<Equations>) {
     for (const Parameter& parameter : Equations::parameters) {
       description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
@@ -97,16 +81,58 @@ void describe_model(ModelDescription& description) {
       description.observables.push_back({observable.name, observable.unit, observable.description, 0.0, true, 1});
     }
   }
-  description.constraints = Manifold<S>::count;
   if constexpr (requires { Equations::structural.name; }) {
     const Structural structural = Equations::structural;
     description.structural = {structural.name, structural.value, structural.minimum, structural.maximum};
   }
+}
+
+/// What follows from the form of the equations: methods, freedoms, the index.
+template <class S>
+MANYFOLD_INLINE void describe_structure(ModelDescription& description) {
+  description.form = S::semi_explicit     ? Form::semi_explicit
+                     : S::mass_form       ? Form::mass_matrix
+                     : S::constant_mass() ? Form::linear_residual
+                                          : Form::residual;
+  description.automatic = automatic_methods<S>();
+  description.automatic_mixed = automatic_methods<MixedSystem<S>>();
+  description.freedoms = 0;
+  for (int i = 0; i < S::n; ++i) description.freedoms += S::derivative_occurs(i) ? 1 : 0;
+  description.freedoms -= S::always_projected ? Manifold<S>::count : Manifold<S>::constraints;
+  description.constraints = Manifold<S>::count;
+  description.stage_unknowns = S::stage_unknowns;
+  description.always_projected = S::always_projected;
+  if constexpr (S::highest_index() > 1 && S::known_pattern) {
+    description.differentiations = Structure<S>::differentiations;
+  }
+}
+
+/// The initial values that follow from others, or from parameters.
+template <class S>
+MANYFOLD_INLINE void complete_initial_values(ModelDescription& description) {
   std::vector<double> values;
   for (const ParameterDescription& parameter : description.parameters) values.push_back(parameter.value);
   std::vector<double> initial(S::initial_size, std::numeric_limits<double>::quiet_NaN());
   S::complete_initial(values.data(), initial.data());
   for (std::size_t i = 0; i < description.variables.size(); ++i) description.variables[i].initial = initial[i];
+}
+
+/// A model, for the run-time side.
+template <Model Equations, auto spec = KernelSpec<>{}>
+void describe_model(ModelDescription& description) {
+  description = ModelDescription{};
+  description.wrong = wrong_with_model<Equations>();
+  description.name = Equations::name;
+  if constexpr (requires { Equations::description; }) description.description = Equations::description;
+  if constexpr (requires { Equations::caution; }) description.caution = Equations::caution;
+  if constexpr (requires { Equations::time_unit; }) description.time_unit = Equations::time_unit;
+  description.t_begin = Equations::t_span[0];
+  description.t_end = Equations::t_span[1];
+  using S = System<Equations, spec>;
+  describe_variables<Equations, S>(description);
+  describe_declarations<Equations>(description);
+  describe_structure<S>(description);
+  complete_initial_values<S>(description);
 }
 
 }  // namespace manyfold

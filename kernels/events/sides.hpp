@@ -103,8 +103,8 @@ class RootSides {
   }
 
  protected:
-  /// Is function i on the other side than the discrete state has it, at the begin of the step already? What is back
-  /// within the uncertainty of the last event's time has only been found a little early.
+  /// Is function i on the other side than the discrete state has it, at the begin of the step already? A function
+  /// that is back within the uncertainty of the last event's time was only found a little early.
   MANYFOLD_INLINE Mask astray(int i, const State& state, const Roots& begin_of_step, const Real& tolerance) const {
     if constexpr (System::remembers_sides) {
       const Real begin = remembered_[i] * begin_of_step.value[i];
@@ -116,9 +116,9 @@ class RootSides {
     }
   }
 
-  /// How far function i may be on the other side than the discrete state has it, if it begins on the surface: as far as
-  /// rounding goes. An event that leaves its surface slowly would else follow itself again and again. `begin`: its
-  /// value at the begin, positive on the side where it was.
+  /// If function i begins on the surface, it may be on the other side than the discrete state has it by this much, its
+  /// rounding error. Otherwise an event that leaves its surface slowly would follow itself again and again. `begin`:
+  /// its value at the begin, positive on the side where it was.
   MANYFOLD_INLINE Real allowance(int i, const Real& begin) const {
     if constexpr (System::remembers_sides) {
       const Real rounding = Real(surface) * range_[i];

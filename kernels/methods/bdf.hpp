@@ -165,7 +165,7 @@ class BackwardDifferentiation {
   /// What the error test still sees of it is a third of the tolerance. For index 2 what is left in the constraints
   /// returns in the multipliers, divided by h: it must be far smaller.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return max(System::highest_index() > 1 ? 0.01 : 0.33, 45.0 * epsilon<Real> / internal_rtol);
+    return max(System::highest_index() > 1 ? 0.01 : 0.33, norm_of_rounding<Real>(internal_rtol));
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }
@@ -433,10 +433,10 @@ class BackwardDifferentiation {
   /// No part of a step longer than `longest_unseen` lies between them.
   static constexpr InteriorPoints points{.count = 7, .theta = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875}};
 
-  /// The norm of a difference of the solution. What it is of the differential variables goes on to the algebraic ones:
-  /// with 0 = g(y, z) as -g_z^-1 g_y times it; with y' = f(y, z), 0 = g(y) what leaves the constraints returns along
-  /// the directions of the multipliers, as (I - f_z (g_y f_z)^-1 g_y) times it. Both can be ten times the difference,
-  /// and are what (c_j F_y' + F_y)^-1 c_j F_y' makes of it in short steps. The larger of both counts. With the
+  /// The norm of a difference of the solution, or of the errors that it causes, whichever is larger. With 0 = g(y, z)
+  /// the difference of y causes -g_z^-1 g_y times itself in z. With y' = f(y, z), 0 = g(y) the part that leaves the
+  /// constraints returns along the multipliers, and (I - f_z (g_y f_z)^-1 g_y) times the difference is left. Both are
+  /// (c_j F_y' + F_y)^-1 c_j F_y' times the difference in short steps, and can be ten times as large as it. With the
   /// difference alone, the error of order 1 seems smaller than it is, and the order stays there. Where algebraic
   /// variables jump, no shorter step makes their differences smaller: those of the differential variables count.
   MANYFOLD_OUTLINE Real size_of_error(const Real (&difference)[n], const State& state) {

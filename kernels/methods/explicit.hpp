@@ -53,7 +53,7 @@ class ExplicitRungeKutta {
 
   /// Of the slopes times h, relative to the tolerance.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
-    return max(0.01, 45.0 * epsilon<Real> / internal_rtol);
+    return max(0.01, norm_of_rounding<Real>(internal_rtol));
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) { stages_.use(workspace, team); }

@@ -1,9 +1,9 @@
 #pragma once
-// The residual within a step. All stages meet the constraints, and so does the end of a step: estimates that compare
+// The residual within a step. All stages meet the constraints, and so does the end of a step. So estimates that compare
 // solutions at the end do not see the way of the algebraic variables, and a step may pass over a pulse of theirs. The
-// residual of the dense output far from the nodes sees it, and pulses in derivatives, too. The matrix of the stages
-// makes of it the error of the algebraic variables there, which is what the error test bounds and what users see
-// between the steps. It costs one evaluation of the equations.
+// residual of the dense output far from the nodes sees such pulses, and those in derivatives. The matrix of the stages
+// turns it into the error of the algebraic variables there. The error test bounds that error, which users see between
+// the steps. It costs one evaluation of the equations.
 #include "../control/error_norm.hpp"
 #include "../lane/static_for.hpp"
 #include "dense_output.hpp"
@@ -16,8 +16,8 @@ constexpr bool tests_interior() {
   return System::spec.error_test == ErrorTest::all;
 }
 
-/// What the residual within a step counts for in row i: `of_constraints` where that is a constraint. Multipliers of
-/// higher index in the rows of derivatives are less accurate between the steps than what is tested.
+/// The weight of the residual within a step in row i: `of_constraints` if that is a constraint. Multipliers of higher
+/// index in the rows of derivatives are less accurate between the steps than the tested variables.
 template <class System>
 constexpr double interior_weight(int i, double of_constraints) {
   if (System::singular_mass_matrix() || System::algebraic_equation(i)) return of_constraints;
@@ -37,9 +37,9 @@ MANYFOLD_INLINE Real farther_from_zero(const Real& x, const Real& y) {
   return select(abs(y) <= abs(x), x, y);
 }
 
-/// Where the residual within a step is looked at: in all equations at the first points, as many as `of_all`, and at the
-/// others in those that are forced. Their sources may switch on and off at any time. Methods of one evaluation a
-/// step see that, for their steps are short; the stages of a long step may lie before and after a pulse.
+/// Where the residual within a step is evaluated: that of all equations at the first `of_all` points, and that of the
+/// forced equations at the others too. Their sources may switch on and off at any time. Methods of one evaluation a
+/// step see that, because their steps are short. The stages of a long step may lie before and after a pulse.
 struct InteriorPoints {
   static constexpr int most = 16;
   int of_all = 0;

@@ -92,17 +92,12 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
 
   static constexpr int reals = 1;
   static constexpr int pairs = 0;
-  static constexpr int jacobian_shares = Matrices::shares();
-  static MANYFOLD_INLINE void evaluate_jacobian(Workspace& workspace, int share) {
-    Matrices::evaluate_recorded(workspace.matrices, share);
-  }
   static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
     Matrices matrices;
     matrices.use(workspace.matrices, {});
     const Real shift = workspace.matrices.shift;
     visit(Constant<0>{}, workspace.factors, [&](int k) { return matrices.template shifted<Real>(k, shift); });
   }
-  static MANYFOLD_INLINE void forget_request(Workspace& workspace) { workspace.matrices.outdated = 0; }
 
  private:
   MANYFOLD_INLINE void begin_stage(const State& state) {

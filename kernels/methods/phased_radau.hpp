@@ -105,12 +105,6 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   /// The attempt, once it waits for nothing.
   MANYFOLD_INLINE const StepAttempt<Real>& result() const { return result_; }
 
-  // What happens to the matrices in a workspace, by threads that share the work.
-
-  static constexpr int jacobian_shares = Matrices::shares();
-  static MANYFOLD_INLINE void evaluate_jacobian(Workspace& workspace, int share) {
-    Matrices::evaluate_recorded(workspace.matrices, share);
-  }
   /// Calls visit(number, lu, entry) for every iteration matrix, the real one first; entry(k) is its entry k in the row
   /// order of the pattern.
   static MANYFOLD_INLINE void for_each_matrix(Workspace& workspace, auto&& visit) {
@@ -131,7 +125,6 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
       });
     }
   }
-  static MANYFOLD_INLINE void forget_request(Workspace& workspace) { workspace.matrices.outdated = 0; }
 
  private:
   MANYFOLD_INLINE Mask any_singular() {

@@ -160,7 +160,7 @@ class Collocation {
     constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
     double tolerance = min(0.03, sqrt(internal_rtol));
     for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
-    return max(tolerance, 45.0 * epsilon<Real> / internal_rtol);
+    return max(tolerance, norm_of_rounding<Real>(internal_rtol));
   }
 
   MANYFOLD_INLINE void use(Workspace& workspace, const Team& team) {
@@ -322,12 +322,12 @@ class Collocation {
 
   /// The start residual for the second estimate in a cautious lane, in the place of the first `error`.
   ///
-  /// With the error test of the ends of steps it is that of (IV.8.20), which passes over a transient after a start or
-  /// an event: the end of the step is right, output times within it are not. The error test of whole steps forgives
-  /// what does not fall with h: errors of algebraic variables alone, and at index 3, where the rounding errors of
-  /// positions are divided by h in velocities, those of all variables. Where constraints stand in combinations of rows
-  /// of derivatives, F(t_n, y_n, y_n') is taken off, which Newton's method left: it weighs more where a variable passes
-  /// through zero.
+  /// With the error test of the ends of steps it is that of (IV.8.20). A transient after a start or an event passes it:
+  /// the end of the step is right, output times within it are not. The error test of whole steps forgives only errors
+  /// that do not fall with h. Those are the errors of algebraic variables; at index 3 they are those of all variables,
+  /// because velocities contain the rounding errors of positions, divided by h. If constraints stand in combinations of
+  /// rows of derivatives, F(t_n, y_n, y_n'), which Newton's method left, is subtracted: it weighs more where a variable
+  /// passes through zero.
   static MANYFOLD_INLINE void second_start_residual(const auto& state, const Real (&v)[n], Real (&error)[n]) {
     if constexpr (tests_interior<System>() && System::singular_mass_matrix()) {
       Real left[n];

@@ -142,7 +142,7 @@ class InlinedStages {
   }
 
   /// (F_y'/(gamma h) + F_y)^-1 (F_y'/(gamma h) d + offset), at the point of `state`: how Y changes with its base and
-  /// with the residuals of algebraic equations.
+  /// with the residuals of algebraic equations. `StageSolver::apply_transposed` of the same shift is its adjoint.
   MANYFOLD_INLINE void apply(const auto& state, const Real (&d)[n], const Real (&offset)[n], Real (&result)[n]) {
     using Directed = Dual<Real, 1>;
     Directed base[n];

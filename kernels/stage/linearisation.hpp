@@ -224,6 +224,7 @@ class Linearisation {
     if (at.outdated == 0) return;
     System::template jacobian<shares()>(at.t, at.y, at.dy, at.p, at.weight, at.rtol, at.h, at.by_y, at.by_dy, share);
   }
+  static MANYFOLD_INLINE void forget_request(Workspace& at) { at.outdated = 0; }
 
   /// F_y' x
   MANYFOLD_INLINE void apply_dy(const Real (&x)[System::n], Real (&product)[System::n]) const {

@@ -80,7 +80,7 @@ class StageSolver {
 
   /// x := M^-1 x with the matrix M of the last `factor`.
   MANYFOLD_INLINE void apply(Real (&x)[n]) { factors_.solve(x); }
-  /// x := M^-T x; not in phases, where routines of a library solve.
+  /// x := M^-T x. In phases there is no such thing: a solve interrupts the attempt there, for a `Wait` of its own kind.
   MANYFOLD_INLINE void apply_transposed(Real (&x)[n]) { factors_.solve_transposed(x); }
 
   MANYFOLD_INLINE Matrices& matrices() { return matrices_; }

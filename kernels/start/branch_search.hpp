@@ -126,7 +126,7 @@ class BranchSearch {
     }
     curve.lambda = curve.rise = Real(0.0);
     Mask good = lanes & factor(lanes, t, curve);
-    // What a Newton iteration does not mend, over a time in which more than rounding errors change.
+    // The residual that a Newton iteration leaves, over a time in which more than rounding errors change.
     Real time = Real(100.0) * ahead;
     Curve later = curve;
     drift(time, y, dy, later);

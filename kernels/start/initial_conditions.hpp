@@ -470,8 +470,8 @@ class InitialConditions {
     });
   }
 
-  /// What changes of derivatives are relative to: the larger of what they were and what they would become, and what
-  /// rounding errors of the residual make of them, for a derivative that is zero is that up to these.
+  /// The scales of changes of derivatives: the larger of their values before and after the correction, but at least the
+  /// errors that rounding errors of the residual cause in them, for a derivative that is zero is zero up to these.
   MANYFOLD_INLINE void find_slopes(const Real (&y)[n], const Real (&dy)[n], const Real (&delta)[n],
                                    Real (&slope)[n]) const {
     Real rounding[n];

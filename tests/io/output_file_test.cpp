@@ -15,19 +15,15 @@
 
 #include <manyfold/error.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace manyfold {
 namespace {
 
 namespace fs = std::filesystem;
 
-class OutputFileTest : public testing::Test {
+class OutputFileTest : public test::InTemporaryFolder {
  protected:
-  OutputFileTest() {
-    char name[] = "/tmp/manyfold-output-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  ~OutputFileTest() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
@@ -46,8 +42,6 @@ class OutputFileTest : public testing::Test {
     }
     return "";
   }
-
-  fs::path folder_;
 };
 
 TEST_F(OutputFileTest, OnlyFilesAreReplaced) {

@@ -11,6 +11,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -68,15 +70,7 @@ TEST(Quantiles, AreThoseOfTheSortedValues) {
   }
 }
 
-class ColumnSpillTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/manyfold-spill-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path folder_;
-};
+class ColumnSpillTest : public test::InTemporaryFolder {};
 
 TEST_F(ColumnSpillTest, GivesBackItsColumns) {
   const ColumnSpill spill(folder_ / "result.nc", 2, 10);

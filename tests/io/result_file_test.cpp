@@ -15,6 +15,7 @@
 
 #include "host/io/result_names.hpp"
 #include "host/io/result_statistics.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace manyfold {
 namespace {
@@ -107,14 +108,8 @@ class Reader {
   int file_ = -1;
 };
 
-class ResultFileTest : public ::testing::Test {
+class ResultFileTest : public test::InTemporaryFolder {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/manyfold-result-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   ResultFileSettings settings(std::int64_t instances) const {
     ResultFileSettings result;
     result.model = model();
@@ -168,8 +163,6 @@ class ResultFileTest : public ::testing::Test {
     for (const auto& item : std::filesystem::directory_iterator(folder_)) names.push_back(item.path().filename());
     return names;
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(ResultFileTest, EverythingWrittenIsReadBack) {

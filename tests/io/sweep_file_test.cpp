@@ -6,6 +6,8 @@
 #include <cmath>
 #include <fstream>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -20,14 +22,8 @@ ModelDescription robertson() {
   return description;
 }
 
-class SweepFile : public ::testing::Test {
+class SweepFile : public test::InTemporaryFolder {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/manyfold-sweep-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path file(const std::string& text, const std::string& name = "s.toml") const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;
@@ -49,8 +45,6 @@ class SweepFile : public ::testing::Test {
     }
     return "accepted";
   }
-
-  std::filesystem::path folder_;
 };
 
 const char* const documented = R"toml(model = "robertson"

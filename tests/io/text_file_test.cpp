@@ -13,25 +13,19 @@
 
 #include <manyfold/error.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace manyfold {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TextFile : public testing::Test {
+class TextFile : public test::InTemporaryFolder {
  protected:
-  TextFile() {
-    char name[] = "/tmp/manyfold-text-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  ~TextFile() override { fs::remove_all(folder_); }
-
   static std::string read(const fs::path& file) {
     std::ifstream stream(file);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
-
-  fs::path folder_;
 };
 
 TEST_F(TextFile, ReplacesAFileAndWhatALinkStandsFor) {

@@ -56,11 +56,6 @@ void expect_values(const LoadedKernel& kernel, test::Ensemble ensemble, const st
   }
 }
 
-template <class Model, template <class, class> class... Methods>
-void with_methods(const auto& action) {
-  (action(test::own_kernel<Model, Methods>()), ...);
-}
-
 template <template <class, class> class... Methods>
 struct ForcedModels {
   /// x' = exp(40 (s - 1)), s = sin(2 pi t): x(20) = 1.26556. Errors of s are multiplied by 40 in the peaks.
@@ -73,7 +68,8 @@ struct ForcedModels {
       exact.push_back(t * std::exp(-40.0) * std::cyl_bessel_i(0.0, 40.0));
       exact.insert(exact.end(), 2, 0.0);
     }
-    with_methods<Forced, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact, 1.5); });
+    test::for_each_kernel<Forced, Methods...>(
+        [&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact, 1.5); });
   }
   /// x' = s - x, where s is 5 or -1 by turns.
   static void jump() {
@@ -94,7 +90,7 @@ struct ForcedModels {
       from = t;
       exact.insert(exact.end(), {x, level(), level()});
     }
-    with_methods<Forced, Methods...>([&](const LoadedKernel& kernel) {
+    test::for_each_kernel<Forced, Methods...>([&](const LoadedKernel& kernel) {
       expect_values(kernel, ensemble, exact, 1.0, kernel.kernel->method == std::string("bdf"));
     });
   }
@@ -109,7 +105,8 @@ struct ForcedModels {
       const double s = std::sin(t) + 0.3 * std::sin(37.0 * t);
       exact.insert(exact.end(), {0.0, s, s});
     }
-    with_methods<Forced, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
+    test::for_each_kernel<Forced, Methods...>(
+        [&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
   }
   template <class Model>
   static void transient() {
@@ -121,7 +118,8 @@ struct ForcedModels {
       exact.push_back(2.0);
       if constexpr (std::size(Model::variables) > 1) exact.push_back(0.0);
     }
-    with_methods<Model, Methods...>([&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
+    test::for_each_kernel<Model, Methods...>(
+        [&](const LoadedKernel& kernel) { expect_values(kernel, ensemble, exact); });
   }
 };
 

@@ -89,74 +89,72 @@ Point<3> point_of_valve() {
   return {.y = {x, 1.3, w}, .dy = {1.3 - x, -w * 1.3, 0.0}, .weight = {1e6, 1e6, 1e6}};
 }
 
+/// Stages of gamma h at the point of a valve, solved for all variables and for the one that is left.
+struct StagesOfValve {
+  using Equations = System<Valve>;
+  static constexpr double gamma_h = 0.02;
+  Point<3> point = point_of_valve();
+  WorkCounters<double> work{};
+  StageSolver<Equations, double>::Workspace of_whole;
+  StageSolver<Equations, double>::Memory memory;
+  StageSolver<Equations, double> whole;
+  InlinedStages<Equations, double>::Workspace of_inlined;
+  InlinedStages<Equations, double> inlined;
+
+  StagesOfValve() {
+    whole.use(of_whole, OneThread{});
+    memory.start(true);
+    EXPECT_FALSE((whole.prepare<false>(true, true, false, point, memory, 0.1, 1.0 / gamma_h, work)));
+    inlined.use(of_inlined, OneThread{});
+    EXPECT_FALSE(inlined.prepare(true, false, point, gamma_h, 1.0, 1.0 / gamma_h, work));
+  }
+};
+
+double dot(const double (&a)[3], const double (&b)[3]) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
 // u . M^-1 v = M^-T u . v
 TEST(StageSolver, SolvesWithTheTransposedMatrix) {
-  using Equations = System<Valve>;
-  const Point<3> point = point_of_valve();
-  WorkCounters<double> work{};
-  StageSolver<Equations, double> stages;
-  StageSolver<Equations, double>::Workspace workspace;
-  stages.use(workspace, OneThread{});
-  StageSolver<Equations, double>::Memory memory;
-  memory.start(true);
-  ASSERT_FALSE((stages.prepare<false>(true, true, false, point, memory, 0.1, 50.0, work)));
+  StagesOfValve stages;
   const double u[] = {0.7, -0.4, 1.1};
   const double v[] = {-0.2, 0.9, 0.5};
   double solved[] = {v[0], v[1], v[2]};
   double adjoint[] = {u[0], u[1], u[2]};
-  stages.apply(solved);
-  stages.apply_transposed(adjoint);
-  double forward = 0.0;
-  double backward = 0.0;
-  for (int i = 0; i < 3; ++i) {
-    forward += u[i] * solved[i];
-    backward += adjoint[i] * v[i];
-  }
-  EXPECT_NEAR(forward, backward, 1e-14);
+  stages.whole.apply(solved);
+  stages.whole.apply_transposed(adjoint);
+  EXPECT_NEAR(dot(u, solved), dot(adjoint, v), 1e-14);
 }
 
 TEST(InlinedStage, ChangesWithItsBaseAsTheMatrixOfAllVariablesSays) {
-  using Equations = System<Valve>;
-  const double gamma_h = 0.02;
-  const Point<3> point = point_of_valve();
-  WorkCounters<double> work{};
-  StageSolver<Equations, double> plain;
-  StageSolver<Equations, double>::Workspace of_plain;
-  plain.use(of_plain, OneThread{});
-  StageSolver<Equations, double>::Memory memory;
-  memory.start(true);
-  ASSERT_FALSE((plain.prepare<false>(true, true, false, point, memory, 0.1, 1.0 / gamma_h, work)));
-  InlinedStages<Equations, double> inlined;
-  InlinedStages<Equations, double>::Workspace of_inlined;
-  inlined.use(of_inlined, OneThread{});
-  ASSERT_FALSE(inlined.prepare(true, false, point, gamma_h, 1.0, 1.0 / gamma_h, work));
+  StagesOfValve stages;
   const double d[] = {0.3, -0.2, 0.0};
   const double offset[] = {0.0, 0.0, 0.7};
   double found[3];
-  inlined.apply(point, d, offset, found);
-  double expected[] = {d[0] / gamma_h, d[1] / gamma_h, offset[2]};
-  plain.apply(expected);
+  stages.inlined.apply(stages.point, d, offset, found);
+  const double right[] = {d[0] / stages.gamma_h, d[1] / stages.gamma_h, offset[2]};
+  double expected[] = {right[0], right[1], right[2]};
+  stages.whole.apply(expected);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(found[i], expected[i], 1e-12) << i;
+  // So its adjoint is that of the matrix of all variables.
+  const double u[] = {0.7, -0.4, 1.1};
+  double adjoint[] = {u[0], u[1], u[2]};
+  stages.whole.apply_transposed(adjoint);
+  EXPECT_NEAR(dot(u, found), dot(adjoint, right), 1e-12);
 }
 
 TEST(InlinedStage, MeetsTheEquations) {
-  using Equations = System<Valve>;
-  const double gamma_h = 0.02;
-  Point<3> point = point_of_valve();
-  WorkCounters<double> work{};
-  InlinedStages<Equations, double> stages;
-  InlinedStages<Equations, double>::Workspace workspace;
-  stages.use(workspace, OneThread{});
-  ASSERT_FALSE(stages.prepare(true, false, point, gamma_h, 1.0, 1.0 / gamma_h, work));
+  StagesOfValve stages;
+  Point<3>& point = stages.point;
   const double base[] = {point.y[0], point.y[1], 0.0};
   double Y[] = {point.y[0], point.y[1], point.y[2]};
-  const double t = point.t + gamma_h;
-  const auto newton = stages.solve(true, point, t, base, {1e-8, 10}, work, Y);
+  const double t = point.t + stages.gamma_h;
+  const auto newton = stages.inlined.solve(true, point, t, base, {1e-8, 10}, stages.work, Y);
   EXPECT_TRUE(newton.converged);
   double K[3];
-  for (int i = 0; i < 3; ++i) K[i] = (Y[i] - base[i]) / gamma_h;
+  for (int i = 0; i < 3; ++i) K[i] = (Y[i] - base[i]) / stages.gamma_h;
   double F[3];
-  Equations::residual(t, Y, K, point.p, F);
+  StagesOfValve::Equations::residual(t, Y, K, point.p, F);
   // The last correction is below 1e-14; K has it over gamma h.
   for (const double residual : F) EXPECT_NEAR(residual, 0.0, 1e-11);
 }

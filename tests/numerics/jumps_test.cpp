@@ -192,10 +192,7 @@ TEST(SwitchedSupply, GoesOnBehindTheJumps) {
       }
     }
   };
-  expect(test::own_kernel<SwitchedSupply, Radau5>());
-  expect(test::own_kernel<SwitchedSupply, Rodas5p>());
-  expect(test::own_kernel<SwitchedSupply, Esdirk54>());
-  expect(test::own_kernel<SwitchedSupply, Bdf>());
+  test::for_each_kernel<SwitchedSupply, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 // Reference: `radau5` and `esdirk54` at rtol 1e-10, which agree to 1e-9. Before, the start ended with
@@ -213,10 +210,7 @@ TEST(SwitchedAmplifier, GoesOnBehindTheJumps) {
       }
     }
   };
-  expect(test::own_kernel<SwitchedAmplifier, Radau5>());
-  expect(test::own_kernel<SwitchedAmplifier, Rodas5p>());
-  expect(test::own_kernel<SwitchedAmplifier, Esdirk54>());
-  expect(test::own_kernel<SwitchedAmplifier, Bdf>());
+  test::for_each_kernel<SwitchedAmplifier, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 // The last jump is at the end, where either value is right.
@@ -261,10 +255,7 @@ TEST(Sunlight, GoesOnBehindTheJumps) {
       }
     }
   };
-  expect(test::own_kernel<Sunlight, Radau5>());
-  expect(test::own_kernel<Sunlight, Rodas5p>());
-  expect(test::own_kernel<Sunlight, Esdirk54>());
-  expect(test::own_kernel<Sunlight, Bdf>());
+  test::for_each_kernel<Sunlight, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 // Rosenbrock methods do not solve the equations of the nodes. A step within the tolerance left one of them off by so
@@ -293,10 +284,7 @@ TEST(Fold, LeadsToTheOtherBranch) {
       EXPECT_NEAR(result.values[1], -1.5213797068, 3.0 * rtol) << kernel.kernel->method;
     }
   };
-  expect(test::own_kernel<Fold, Radau5>());
-  expect(test::own_kernel<Fold, Rodas5p>());
-  expect(test::own_kernel<Fold, Esdirk54>());
-  expect(test::own_kernel<Fold, Bdf>());
+  test::for_each_kernel<Fold, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 TEST(Fold, DoesNotDependOnItsNeighbours) {
@@ -316,9 +304,7 @@ TEST(TunnelDiode, LeavesSevenFolds) {
       EXPECT_NEAR(result.values[1], 1.8319451702, 10.0 * rtol + 1e-7) << kernel.kernel->method << " rtol " << rtol;
     }
   };
-  expect(test::own_kernel<TunnelDiode, Radau5>());
-  expect(test::own_kernel<TunnelDiode, Rodas5p>());
-  expect(test::own_kernel<TunnelDiode, Bdf>());
+  test::for_each_kernel<TunnelDiode, Radau5, Rodas5p, Bdf>(expect);
 }
 
 // What lies on the other side, where fast dynamics would not go, is no continuation. Many rates: near the end the
@@ -337,10 +323,7 @@ TEST(DeadEnd, IsNoFold) {
       }
     }
   };
-  expect(test::own_kernel<DeadEnd, Radau5>());
-  expect(test::own_kernel<DeadEnd, Rodas5p>());
-  expect(test::own_kernel<DeadEnd, Esdirk54>());
-  expect(test::own_kernel<DeadEnd, Bdf>());
+  test::for_each_kernel<DeadEnd, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 // Reference: a triangle between the thresholds, with 400 V per second. A threshold is left late by up to 1e-7 |t|, and
@@ -360,10 +343,7 @@ TEST(SchmittTrigger, SwitchesAtItsThresholds) {
       EXPECT_NEAR(result.values[3 * k + 2], phase < 2.0 * threshold ? -15.0 : 15.0, 1e-4) << kernel.kernel->method;
     }
   };
-  expect(test::own_kernel<SchmittTrigger, Radau5>());
-  expect(test::own_kernel<SchmittTrigger, Rodas5p>());
-  expect(test::own_kernel<SchmittTrigger, Esdirk54>());
-  expect(test::own_kernel<SchmittTrigger, Bdf>());
+  test::for_each_kernel<SchmittTrigger, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 }  // namespace

@@ -309,9 +309,7 @@ TEST(MixedIndex, OutputOfMultipliersBesideVariablesOfIndexOne) {
       EXPECT_LT(largest, 3.0) << kernel.kernel->method << " " << rtol;
     }
   };
-  expect(test::own_kernel<test::CoupledTanks, Radau5>());
-  expect(test::own_kernel<test::CoupledTanks, Esdirk54>());
-  expect(test::own_kernel<test::CoupledTanks, Bdf>());
+  test::for_each_kernel<test::CoupledTanks, Radau5, Esdirk54, Bdf>(expect);
 }
 
 // The reference of the Test Set. Angles and their velocities; accelerations are no variables of this form.

@@ -86,12 +86,7 @@ TEST(Pulses, AreFoundAfterLongRests) {
     const auto sharpness = [](double u) { return 30.0 + 60.0 * u; };
     expect_pulses(sources(sharpness), exact_pulses, {1e-4, 1e-6, 1e-8}, kernel);
   };
-  expect(test::own_kernel<Pulses, Radau5>());
-  expect(test::own_kernel<Pulses, Radau>());
-  expect(test::own_kernel<Pulses, Esdirk54>());
-  expect(test::own_kernel<Pulses, Rodas5p>());
-  expect(test::own_kernel<Pulses, Rodas4>());
-  expect(test::own_kernel<Pulses, Bdf>());
+  test::for_each_kernel<Pulses, Radau5, Radau, Esdirk54, Rodas5p, Rodas4, Bdf>(expect);
 }
 
 // Pulses that last 2 to 7 % of their period, at half of their height. Without looks at the equations that contain the
@@ -101,12 +96,7 @@ TEST(Pulses, AreFoundWhereTheyAreShort) {
     const auto sharpness = [](double u) { return 30.0 * std::pow(10.0, u); };
     expect_pulses(sources(sharpness), integrated_pulses, {1e-4, 1e-6}, kernel);
   };
-  expect(test::own_kernel<Pulses, Radau5>());
-  expect(test::own_kernel<Pulses, Radau>());
-  expect(test::own_kernel<Pulses, Esdirk54>());
-  expect(test::own_kernel<Pulses, Rodas5p>());
-  expect(test::own_kernel<Pulses, Rodas4>());
-  expect(test::own_kernel<Pulses, Bdf>());
+  test::for_each_kernel<Pulses, Radau5, Radau, Esdirk54, Rodas5p, Rodas4, Bdf>(expect);
 }
 
 /// x' = -v, leakage v = x - sin t: v is -cos t but for a term of the size of the leakage.
@@ -145,10 +135,7 @@ TEST(Leak, OutputIsNotMagnified) {
       EXPECT_LE(largest, 100.0) << kernel.kernel->method << " rtol " << rtol;
     }
   };
-  expect(test::own_kernel<Leak, Radau5>());
-  expect(test::own_kernel<Leak, Radau9>());
-  expect(test::own_kernel<Leak, Esdirk54>());
-  expect(test::own_kernel<Leak, Rodas5p>());
+  test::for_each_kernel<Leak, Radau5, Radau9, Esdirk54, Rodas5p>(expect);
 }
 
 }  // namespace

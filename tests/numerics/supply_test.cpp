@@ -53,7 +53,7 @@ void expect_no_pulse_lost() {
       EXPECT_LE(error, test::allowed_error(kernel, rtol)) << kernel.kernel->method << " rtol " << rtol;
     }
   };
-  (expect(test::own_kernel<Model, Methods>()), ...);
+  test::for_each_kernel<Model, Methods...>(expect);
   EXPECT_LE(gave_up, 2);
 }
 

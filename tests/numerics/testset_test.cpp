@@ -80,9 +80,7 @@ TEST(Pleiades, AllMethodsHaveTheDigitsThatAreAskedFor) {
               << " steps\n";
     EXPECT_GT(digits, 3.5) << kernel.kernel->method;
   };
-  expect(test::own_kernel<test::Pleiades, Bdf>());
-  expect(test::own_kernel<test::Pleiades, Radau5>());
-  expect(test::own_kernel<test::Pleiades, Rodas5p>());
+  test::for_each_kernel<test::Pleiades, Bdf, Radau5, Rodas5p>(expect);
 }
 
 // Reference: radau9 and radau13 at rtol 1e-11, which agree to 1e-9 with rodas5p at 1e-9. Where the transistor turned
@@ -99,9 +97,7 @@ TEST(Regulator, StagesAreSolvedWhereTheTransistorTurnsOff) {
       }
     }
   };
-  expect(test::own_kernel<test::Regulator, Esdirk54>());
-  expect(test::own_kernel<test::Regulator, Radau5>());
-  expect(test::own_kernel<test::Regulator, Bdf>());
+  test::for_each_kernel<test::Regulator, Esdirk54, Radau5, Bdf>(expect);
 }
 
 // Reference: SciPy's Radau, BDF and LSODA at rtol 1e-11 on the ordinary differential equations for a, b and U, which
@@ -138,10 +134,7 @@ TEST(LateStart, TransientsMayBeShorterThanTheResolutionOfTheTime) {
       EXPECT_LT(largest_error(result, {std::exp(-1.0), std::exp(-1.0)}, rtol, 1e-9), 30.0) << kernel.kernel->method;
     }
   };
-  expect(test::own_kernel<test::LateStart, Radau5>());
-  expect(test::own_kernel<test::LateStart, Rodas5p>());
-  expect(test::own_kernel<test::LateStart, Esdirk54>());
-  expect(test::own_kernel<test::LateStart, Bdf>());
+  test::for_each_kernel<test::LateStart, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 // sqrt(h) falls linearly to zero, which is reached at t = 2 sqrt(h(0)) / k. The derivative of sqrt(max(h, 0)) was no
@@ -160,10 +153,7 @@ TEST(EmptyingTank, StaysEmpty) {
       }
     }
   };
-  expect(test::own_kernel<test::EmptyingTank, Radau5>());
-  expect(test::own_kernel<test::EmptyingTank, Rodas5p>());
-  expect(test::own_kernel<test::EmptyingTank, Esdirk54>());
-  expect(test::own_kernel<test::EmptyingTank, Bdf>());
+  test::for_each_kernel<test::EmptyingTank, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 // Newton's method comes closer by one thermal voltage per iteration. The start gave up after 30.
@@ -222,8 +212,7 @@ TEST(ForcedDiodes, VoltagesInExponentialsAreSolvedFor) {
       }
     }
   };
-  expect(test::own_kernel<test::ForcedDiodes, Radau5>());
-  expect(test::own_kernel<test::ForcedDiodes, Bdf>());
+  test::for_each_kernel<test::ForcedDiodes, Radau5, Bdf>(expect);
 }
 
 }  // namespace

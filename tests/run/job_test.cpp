@@ -107,8 +107,14 @@ TEST(Jobs, ShowEveryAcceptedStep) {
     EXPECT_EQ(seen[i].t, 10.0);
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(seen[i].y[j], results.values[3 * i + j]);
   }
+  EXPECT_EQ(PreparedJob(job).placement().backend_reason, "accepted steps are observed");
   job.options.backend = "cuda";
-  EXPECT_THROW(PreparedJob{job}, UsageError) << "on the processor alone";
+  try {
+    PreparedJob{job};
+    FAIL() << "devices do not show steps";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "backend is 'cuda', but accepted steps are observed: needs 'cpu' or 'auto'");
+  }
 }
 
 TEST(Jobs, ARangeOfInstancesIsThatOfTheWhole) {

@@ -13,6 +13,8 @@
 
 #include <manyfold/error.hpp>
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -40,14 +42,8 @@ Row row(const EnsembleInputs& inputs, std::int64_t instance) {
   return result;
 }
 
-class TableFile : public ::testing::Test {
+class TableFile : public test::InTemporaryFolder {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/manyfold-table-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path csv(const std::string& text) const {
     const auto path = folder_ / "cases.csv";
     std::ofstream(path, std::ios::binary) << text;
@@ -67,8 +63,6 @@ class TableFile : public ::testing::Test {
     }
     return "accepted";
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST(EnsembleInputs, WhatIsNotNamedKeepsTheModelsValue) {

@@ -65,6 +65,12 @@ LoadedKernel own_kernel() {
   return loaded;
 }
 
+/// Calls expect(kernel) with the kernel of `Model` for each of the methods.
+template <class Model, template <class, class> class... Methods>
+void for_each_kernel(auto&& expect) {
+  (expect(own_kernel<Model, Methods>()), ...);
+}
+
 /// Instances with the parameters `rows` in packs of `radau5`: each as if it were alone, to the last bit.
 template <class Model>
 void expect_independence(const std::vector<std::vector<double>>& rows, double t_end) {

@@ -14,6 +14,16 @@ constexpr std::size_t blas_workspace_bytes = std::size_t{4} << 20;
 /// Matrices that cuSOLVER works on at the same time for one stream: one alone leaves most of a device idle.
 constexpr int side_streams_of_cusolver = 6;
 
+/// call(routine, 1) with the routine for the numbers of a matrix, and 1 as such a number.
+void with_routine(const DeviceLayout& layout, bool is_complex, auto real, auto complex, auto single,
+                  auto single_complex, auto&& call) {
+  if (layout.phased.single_precision) {
+    is_complex ? call(single_complex, cuComplex{1.0F, 0.0F}) : call(single, 1.0F);
+  } else {
+    is_complex ? call(complex, cuDoubleComplex{1.0, 0.0}) : call(real, 1.0);
+  }
+}
+
 /// By batched routines of cuBLAS.
 class MatricesAtOnce : public FullMatrices {
  public:
@@ -38,17 +48,12 @@ class MatricesAtOnce : public FullMatrices {
     const int n = layout_.variables;
     for (int system = 0; system < systems_of(layout_); ++system) {
       // What is singular is found out by the pivots themselves, not by `info`, which knows exact zeros only.
-      const auto call = [&]<class Number>(auto routine, Number*) {
+      const auto call = [&]<class Number>(auto routine, const Number&) {
         b.check(routine(blas_, n, reinterpret_cast<Number**>(matrices(system)), n, pivots(system), info(system), size),
                 "getrfBatched");
       };
-      if (layout_.phased.single_precision) {
-        complex(system) ? call(b.factorize_single_complex, static_cast<cuComplex*>(nullptr))
-                        : call(b.factorize_single, static_cast<float*>(nullptr));
-      } else {
-        complex(system) ? call(b.factorize_complex, static_cast<cuDoubleComplex*>(nullptr))
-                        : call(b.factorize, static_cast<double*>(nullptr));
-      }
+      with_routine(layout_, complex(system), b.factorize, b.factorize_complex, b.factorize_single,
+                   b.factorize_single_complex, call);
     }
   }
 
@@ -66,11 +71,7 @@ class MatricesAtOnce : public FullMatrices {
                         left, n, right, n, size),
                 "trsmBatched");
       };
-      if (layout_.phased.single_precision) {
-        complex(system) ? call(b.solve_single_complex, cuComplex{1.0F, 0.0F}) : call(b.solve_single, 1.0F);
-      } else {
-        complex(system) ? call(b.solve_complex, cuDoubleComplex{1.0, 0.0}) : call(b.solve, 1.0);
-      }
+      with_routine(layout_, complex(system), b.solve, b.solve_complex, b.solve_single, b.solve_single_complex, call);
     }
   }
 
@@ -98,19 +99,16 @@ class SolverHandle {
   std::size_t workspace_bytes(const DeviceLayout& layout) const {
     const DenseSolver& s = dense_solver();
     std::size_t bytes = 0;
-    const auto ask = [&]<class Number>(auto routine, Number*) {
+    const auto ask = [&]<class Number>(auto routine, const Number&) {
       int elements = 0;
       s.check(routine(handle_, layout.variables, layout.variables, static_cast<Number*>(nullptr), layout.variables,
                       &elements),
               "getrf_bufferSize");
       bytes = std::max(bytes, static_cast<std::size_t>(elements) * sizeof(Number));
     };
-    if (layout.phased.single_precision) {
-      ask(s.workspace_size_single, static_cast<float*>(nullptr));
-      ask(s.workspace_size_single_complex, static_cast<cuComplex*>(nullptr));
-    } else {
-      ask(s.workspace_size, static_cast<double*>(nullptr));
-      ask(s.workspace_size_complex, static_cast<cuDoubleComplex*>(nullptr));
+    for (const bool is_complex : {false, true}) {
+      with_routine(layout, is_complex, s.workspace_size, s.workspace_size_complex, s.workspace_size_single,
+                   s.workspace_size_single_complex, ask);
     }
     return bytes;
   }
@@ -144,18 +142,13 @@ class MatricesOneByOne : public FullMatrices {
     for_each(systems_of(layout_), size, [&](const SideStream& side, int system, int j) {
       void* matrix = host_matrices_[total(system, slots_) + static_cast<std::size_t>(j)];
       int* of_matrix = pivots(system) + total(j, n);
-      const auto call = [&]<class Number>(auto routine, Number*) {
+      const auto call = [&]<class Number>(auto routine, const Number&) {
         s.check(routine(side.handle.get(), n, n, static_cast<Number*>(matrix), n,
                         reinterpret_cast<Number*>(side.workspace.get()), of_matrix, info(system) + j),
                 "getrf");
       };
-      if (layout_.phased.single_precision) {
-        complex(system) ? call(s.factorize_single_complex, static_cast<cuComplex*>(nullptr))
-                        : call(s.factorize_single, static_cast<float*>(nullptr));
-      } else {
-        complex(system) ? call(s.factorize_complex, static_cast<cuDoubleComplex*>(nullptr))
-                        : call(s.factorize, static_cast<double*>(nullptr));
-      }
+      with_routine(layout_, complex(system), s.factorize, s.factorize_complex, s.factorize_single,
+                   s.factorize_single_complex, call);
     });
   }
 
@@ -167,18 +160,12 @@ class MatricesOneByOne : public FullMatrices {
     for_each(systems, size, [&](const SideStream& side, int system, int j) {
       const std::size_t at = total(system, slots_) + static_cast<std::size_t>(j);
       // The kernel before has exchanged the rows of the right-hand side.
-      const auto call = [&]<class Number>(auto routine, Number*) {
+      const auto call = [&]<class Number>(auto routine, const Number&) {
         s.check(routine(side.handle.get(), CUBLAS_OP_N, n, 1, static_cast<const Number*>(host_matrices_[at]), n,
                         no_exchanges_.get(), static_cast<Number*>(host_solutions_[at]), n, info(system) + j),
                 "getrs");
       };
-      if (layout_.phased.single_precision) {
-        complex(system) ? call(s.solve_single_complex, static_cast<cuComplex*>(nullptr))
-                        : call(s.solve_single, static_cast<float*>(nullptr));
-      } else {
-        complex(system) ? call(s.solve_complex, static_cast<cuDoubleComplex*>(nullptr))
-                        : call(s.solve, static_cast<double*>(nullptr));
-      }
+      with_routine(layout_, complex(system), s.solve, s.solve_complex, s.solve_single, s.solve_single_complex, call);
     });
   }
 

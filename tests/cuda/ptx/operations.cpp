@@ -47,31 +47,12 @@ T wrapped(T a, T b, F&& f) {
   }
 }
 
+/// The integer of twice the size.
 template <class T>
-struct Wide;
-template <>
-struct Wide<std::int8_t> {
-  using type = std::int16_t;
-};
-template <>
-struct Wide<std::uint8_t> {
-  using type = std::uint16_t;
-};
-template <>
-struct Wide<std::int16_t> {
-  using type = std::int32_t;
-};
-template <>
-struct Wide<std::uint16_t> {
-  using type = std::uint32_t;
-};
-template <>
-struct Wide<std::int32_t> {
-  using type = std::int64_t;
-};
-template <>
-struct Wide<std::uint32_t> {
-  using type = std::uint64_t;
+struct Wide {
+  using Signed =
+      std::conditional_t<sizeof(T) == 1, std::int16_t, std::conditional_t<sizeof(T) == 2, std::int32_t, std::int64_t>>;
+  using type = std::conditional_t<std::is_signed_v<T>, Signed, std::make_unsigned_t<Signed>>;
 };
 
 /// d = F(a, b, c) with as many operands as F takes, all of T but the result.

@@ -93,8 +93,25 @@ void Flattener::declare_model() {
       if (declaring_.insert(declaration->name).second) declare(*declaration, "", {});
     });
   }
+  for (const auto& [variable, value] : main_->guesses) {
+    guarded([&] { guess(*variable, *value); });
+  }
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     guarded([&] { bind(static_cast<int>(i)); });
+  }
+}
+
+void Flattener::guess(const Expression& variable, const Expression& value) {
+  if (variable.kind != Kind::call || variable.operands.size() != 1) fail(variable.place, "guess takes a variable");
+  const Value target = evaluate(*variable.operands[0], {});
+  const Value start = evaluate(value, {});
+  if (!start.is_numeric() || (!start.dims.empty() && start.dims != target.dims)) {
+    fail(value.place, fmt::format("{} is guessed as {}", shape_text(target), shape_text(start)));
+  }
+  for (std::size_t k = 0; k < target.items.size(); ++k) {
+    const NodeData data = graph_[target.items[k]];
+    if (data.op != Op::variable || data.order > 0) fail(variable.place, "guess takes a variable");
+    model_.variables[static_cast<std::size_t>(data.index)].start = start.items[start.dims.empty() ? 0 : k];
   }
 }
 

@@ -1,12 +1,24 @@
 // Equations, when clauses and algorithms of the model.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "host/modelica/flattener.hpp"
 
 namespace manyfold::modelica {
+namespace {
+
+/// Does a when clause stand in the statement?
+bool has_when(const Statement& statement) {
+  return statement.kind == Statement::Kind::when ||
+         std::any_of(statement.branches.begin(), statement.branches.end(), [](const Branch& branch) {
+           return std::any_of(branch.body.begin(), branch.body.end(), has_when);
+         });
+}
+
+}  // namespace
 
 std::string Flattener::text_of(Place begin, Place end) const {
   constexpr std::size_t longest = 100;
@@ -113,15 +125,24 @@ void Flattener::equate(const Value& left, const Value& right, const EquationText
 }
 
 /// Equations of the branches are paired in order. A condition that is known leaves one branch. Where the branches are
-/// no pairs, conditions on parameters decide when the model is compiled.
+/// no pairs, or have when clauses, conditions on parameters decide when the model is compiled.
 void Flattener::equation_choice(const Statement& statement, const Scope& scope, bool initial) {
   std::vector<Node> conditions;
   std::vector<std::vector<FlatEquation>> bodies;
   std::vector<FlatEquation>& all = initial ? model_.initial_equations : model_.equations;
   const std::size_t before = all.size();
   Node none_before = graph_.number(1.0);
+  const bool decides = has_when(statement);
   for (const Branch& branch : statement.branches) {
-    const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    if (decides && branch.condition) {
+      const double holds = numeric(condition);
+      if (std::isnan(holds)) {
+        fail(branch.condition->place,
+             "a when clause stands under this condition, which varies: needs one of parameters");
+      }
+      condition = graph_.number(holds);
+    }
     if (graph_.is_number(condition, 0.0)) continue;
     const Node guard = graph_.conjunction(none_before, condition);
     within(guard, [&] {
@@ -303,7 +324,7 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     if (guard == no_node) fail(call.place, fmt::format("{} stands in when clauses alone", name));
     FlatAction action;
     action.place = call.place;
-    action.guard = guard;
+    action.guard = path_;
     if (name == "terminate") {
       action.kind = FlatAction::Kind::terminate;
       action.message =

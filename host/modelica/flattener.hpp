@@ -84,7 +84,9 @@ class Flattener {
   void set_attributes(int instance, const std::vector<const Modifier*>& attributes);
   Value given_value(int instance);
   void bind(int instance);
-  std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);
+  std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const std::string& name,
+                              const Expression* binding);
+  Node node_of(int index);
   Value value_of_name(const std::string& name, Place place);
   bool known_name(const std::string& name);
 

@@ -65,6 +65,22 @@ TEST(Exported, StatesThatThePreferredOnesReplace) {
   EXPECT_EQ(model.equations, 4);
 }
 
+// Dimensions follow from those of other arrays, and of the value of the array itself.
+TEST(Exported, DimensionsOfValues) {
+  const CompiledModel model = compiled(model_text(
+      "parameter Real A[:, size(A, 1)] = [0, 1; -4, -1], B[size(A, 1), :] = [0; 1];\nReal x[size(A, 1)](each start = "
+      "1.0), u[size(B, 2)];",
+      "der(x) = A * x + B * u;\nu = {time};"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"x[1]", "x[2]"}));
+  // A parameter that is a dimension chooses among the cases of a loop.
+  EXPECT_EQ(compiled(model_text("parameter Integer n = 3; Real T[n];",
+                                "for i in 1:n loop\nif i == n then\nT[i] = time;\nelse\nT[i] = 2 * T[i + 1];\nend "
+                                "if;\nend for;"))
+                .equations,
+            3);
+  expect_errors(model_text("parameter Real A[size(A, 1)]; Real x;", "x = A[1];"), {"unknown name 'A'"});
+}
+
 TEST(Exported, ArraysAreJoinedAlongEveryDimension) {
   const CompiledModel model = compiled(model_text(
       "Real a[2, 2](each start = 1.0), b[2, 1], c[2, 3], d[3, 2], e[2, 1];",
@@ -388,6 +404,25 @@ TEST(Exported, RecordsAreSetAsAWhole) {
   EXPECT_NE(model.header.find("{.name = \"d.y\""), std::string::npos) << model.header;
   expect_errors(model_text("Real v[2];", "v = {time, time};\nalgorithm\nv := {time, 1.0, 2.0};"),
                 {"the sides differ: an array [2] and an array [3]"});
+}
+
+// A when clause within an if equation is there or not, as parameters say.
+TEST(Exported, WhenClausesUnderConditions) {
+  const auto text = [](const std::string& condition) {
+    return model_text("parameter Boolean b = false, c = true;\nReal x(start = 0.0);\ndiscrete Real d;",
+                      "der(x) = 1;\nif " + condition +
+                          " then\nwhen x > 0.5 then\nreinit(x, 7);\nd = 3;\nend when;\nelse\nwhen x > 0.6 then\nd = "
+                          "4;\nend when;\nend if;");
+  };
+  const std::string off = compiled(text("b")).header;
+  EXPECT_EQ(off.find("0.5 < x"), std::string::npos) << off;
+  EXPECT_EQ(off.find("7.0"), std::string::npos) << off;
+  EXPECT_NE(off.find("0.6 < x"), std::string::npos) << off;
+  const std::string on = compiled(text("c")).header;
+  EXPECT_NE(on.find("0.5 < x"), std::string::npos) << on;
+  EXPECT_EQ(on.find("0.6 < x"), std::string::npos) << on;
+  expect_errors(text("time > 1"),
+                {"m.mo:7:4: error: a when clause stands under this condition, which varies: needs one of parameters"});
 }
 
 // A loop whose condition depends on variables is written out, turn by turn; how often it may turn is asserted.

@@ -1,6 +1,7 @@
 // The initial system: the equations with their derivatives, initial equations, and start values where these leave a
 // choice.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -14,6 +15,9 @@ namespace {
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
+
+/// By which the sides of an initial equation may differ that follows from the others, relative to 1 and to them.
+constexpr double start_tolerance = 1e-6;
 
 }  // namespace
 
@@ -217,6 +221,25 @@ void Reducer::gather_initial_equations() {
   model_.start_is_found = !model_.invariants.empty() && model_.initial_equations.size() == of_the_model;
 }
 
+/// An initial equation beyond those that determine the start: it is to follow from them.
+void Reducer::assert_at_start(const Equation& equation) {
+  warn(equation.place,
+       fmt::format("one initial equation too many: {}; it needs to follow from the others", equation.text));
+  const auto size = [&](Node side) {
+    return side == no_node ? graph_.number(0.0) : graph_.call(Function::abs, graph_.actual(side));
+  };
+  const Node scale = graph_.add(graph_.number(1.0), graph_.add(size(equation.left), size(equation.right)));
+  const Node agrees = graph_.relation(Op::less_equal, size(equation.residual),
+                                      graph_.multiply(graph_.number(start_tolerance), scale), true);
+  FlatAction action;
+  action.kind = FlatAction::Kind::fail;
+  action.guard = graph_.conjunction(graph_.event(Op::initial), graph_.negation(agrees));
+  action.message = equation.text;
+  action.place = equation.place;
+  action.variable = made_discrete(fmt::format("ends: {}", equation.text), Type::boolean);
+  model_.flat.actions.push_back(action);
+}
+
 void Reducer::order_start() {
   gather_initial_equations();
   const std::set<Node> states(model_.states.begin(), model_.states.end());
@@ -231,11 +254,16 @@ void Reducer::order_start() {
       if ((is_unknown(data.index) || free_parameter) && seen.insert(node).second) unknowns.push_back(node);
     }
   }
-  const std::size_t before_states = unknowns.size();
+  // What has a start value to keep stands behind.
+  const auto is_parameter = [&](Node quantity) { return variable(graph_[quantity].index).is_parameter(); };
+  const auto before_states = static_cast<std::size_t>(
+      std::stable_partition(unknowns.begin(), unknowns.end(), [&](Node one) { return !is_parameter(one); }) -
+      unknowns.begin());
   for (const Node state : model_.states) unknowns.push_back(state);
   // The last to be determined are those whose start is fixed, then those that have one.
   const auto weight = [&](Node state) {
     const FlatVariable& one = variable(graph_[state].index);
+    if (is_parameter(state)) return -1;
     if (graph_[state].order > 0) return 0;
     return (one.fixed ? 100 : 0) + (one.start != no_node ? 10 : 0) + static_cast<int>(one.select);
   };
@@ -250,12 +278,10 @@ void Reducer::order_start() {
     diagnostics_.error(variable(graph_[unknowns[k]].index).place,
                        fmt::format("the initial system does not determine {}", quantity_name(unknowns[k])));
   }
-  for (std::size_t i = 0; i < model_.initial_equations.size(); ++i) {
-    if (matching.unknown_of[i] >= 0) continue;
-    diagnostics_.error(model_.initial_equations[i].place,
-                       fmt::format("one initial equation too many: {}", model_.initial_equations[i].text));
-  }
   if (diagnostics_.failed()) return;
+  for (std::size_t i = 0; i < model_.initial_equations.size(); ++i) {
+    if (matching.unknown_of[i] < 0) assert_at_start(model_.initial_equations[i]);
+  }
   std::vector<Node> determined;
   std::vector<std::string> assumed;
   for (std::size_t k = 0; k < unknowns.size(); ++k) {
@@ -276,7 +302,12 @@ void Reducer::order_start() {
                                                   "initial equation",
                                                   one.name, variable(graph_[node].index).name));
       }
-      if (!variable(graph_[unknowns[k]].index).fixed) assumed.push_back(quantity_name(unknowns[k]));
+      if (is_parameter(unknowns[k])) {
+        warn(one.place,
+             fmt::format("no initial equation determines the parameter '{}': it keeps its start value", one.name));
+      } else if (!one.fixed) {
+        assumed.push_back(quantity_name(unknowns[k]));
+      }
     }
   }
   model_.start_is_found = model_.start_is_found && !assumed.empty();
@@ -293,10 +324,7 @@ void Reducer::order_start() {
   order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
   of_start_ = false;
   // Parameters that the initial system determines are constants of the solution.
-  for (std::size_t k = 0; k < before_states; ++k) {
-    if (!variable(graph_[unknowns[k]].index).is_parameter()) continue;
-    model_.states.push_back(unknowns[k]);
-  }
+  std::copy_if(unknowns.begin(), unknowns.end(), std::back_inserter(model_.states), is_parameter);
 }
 
 }  // namespace manyfold::modelica

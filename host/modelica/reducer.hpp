@@ -134,6 +134,7 @@ class Reducer {
   Node discrete_at_start(int index);
   void simplify(Equation& equation);
   void gather_initial_equations();
+  void assert_at_start(const Equation& equation);
   void take_first_reinit();
   int value_before(int index);
   std::set<int> starts_of(int index);

@@ -406,6 +406,29 @@ TEST(Exported, RecordsAreSetAsAWhole) {
                 {"the sides differ: an array [2] and an array [3]"});
 }
 
+// An initial equation beyond those that determine the start is to follow from them, which is looked at.
+TEST(Exported, InitialEquationsThatFollowFromOthers) {
+  const CompiledModel model =
+      compiled("model m\nReal x, y;\ninitial equation\nx = 1;\ny = 2;\nequation\ny = 2 * x;\nder(x) = -x;\nend m;\n");
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("one initial equation too many: initial: y = 2; it needs to follow from the others"),
+            std::string::npos)
+      << model.warnings[0];
+  EXPECT_NE(model.header.find("\"assert: initial: y = 2\", .direction = 1, .terminal = true, .failure = true"),
+            std::string::npos)
+      << model.header;
+}
+
+TEST(Exported, FreeParametersKeepTheirStart) {
+  const CompiledModel model = compiled(
+      model_text("parameter Real p(fixed = false, start = 7.5); Real x(start = 1, fixed = true);", "der(x) = -p * x;"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"x", "p"}));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("no initial equation determines the parameter 'p': it keeps its start value"),
+            std::string::npos)
+      << model.warnings[0];
+}
+
 // A when clause within an if equation is there or not, as parameters say.
 TEST(Exported, WhenClausesUnderConditions) {
   const auto text = [](const std::string& condition) {

@@ -221,8 +221,21 @@ void Reducer::gather_initial_equations() {
   model_.start_is_found = !model_.invariants.empty() && model_.initial_equations.size() == of_the_model;
 }
 
-/// An initial equation beyond those that determine the start: it is to follow from them.
+/// An initial equation beyond those that determine the start: it is to follow from them. What the equations of the
+/// model do not have cannot be looked at.
 void Reducer::assert_at_start(const Equation& equation) {
+  std::set<Node> known(model_.states.begin(), model_.states.end());
+  for (const Equation& one : model_.equations) {
+    const std::vector<Node> nodes = graph_.below(one.residual);
+    known.insert(nodes.begin(), nodes.end());
+  }
+  for (const Node node : graph_.below(equation.residual)) {
+    const NodeData data = graph_[node];
+    if (data.op != Op::variable || known.contains(node) || discrete_.contains(data.index)) continue;
+    if (variable(data.index).is_parameter()) continue;
+    diagnostics_.error(equation.place, fmt::format("one initial equation too many: {}", equation.text));
+    return;
+  }
   warn(equation.place,
        fmt::format("one initial equation too many: {}; it needs to follow from the others", equation.text));
   const auto size = [&](Node side) {
@@ -282,6 +295,7 @@ void Reducer::order_start() {
   for (std::size_t i = 0; i < model_.initial_equations.size(); ++i) {
     if (matching.unknown_of[i] < 0) assert_at_start(model_.initial_equations[i]);
   }
+  if (diagnostics_.failed()) return;
   std::vector<Node> determined;
   std::vector<std::string> assumed;
   for (std::size_t k = 0; k < unknowns.size(); ++k) {

@@ -158,6 +158,14 @@ TEST(Diagnostics, DamagedTextsAreRefusedOrCompiled) {
   EXPECT_GT(refused, 1000);
 }
 
+// Derivatives that no equation has are not known at events.
+TEST(Diagnostics, DerivativesThatNothingGives) {
+  expect_errors(
+      "model m\nReal x;\nInteger n;\ninitial equation\npre(n) = der(x);\nequation\nx = time ^ 3;\nwhen time > 1 "
+      "then\nn = pre(n) + 1;\nend when;\nend m;\n",
+      {"m.mo:2:6: error: der(x) is needed at an event", "add a variable with the equation w = der(x)"});
+}
+
 // Tables, texts, records and functions where numbers are needed.
 TEST(Diagnostics, ValuesThatAreNoNumbers) {
   const std::string classes =

@@ -26,6 +26,7 @@ struct FlatVariable {
   Node nominal = no_node;
   bool fixed = false;
   bool fixed_given = false;
+  bool keeps_start = false;  ///< rather than others
   bool input = false;
   bool evaluated = false;  ///< a parameter whose value shapes the equations
   bool made = false;       ///< by the compiler: it stands not in the file

@@ -21,7 +21,7 @@ const std::map<std::string, const char*> refused = {
     {"spatialDistribution",
      "spatialDistribution is not supported, for no instance keeps its past: discretise the "
      "transport in space"},
-    {"prioritize", "prioritize is not supported: fixed = true says which start values are kept"},
+    {"prioritize", "prioritize stands in initial equations and guesses alone"},
     {"Clock", "clocked models are not supported: use when sample(start, interval)"},
     {"previous", "clocked models are not supported: use pre"},
     {"hold", "clocked models are not supported"},

@@ -109,8 +109,11 @@ void Flattener::declare_model() {
   }
 }
 
-void Flattener::guess(const Expression& variable, const Expression& value) {
+/// guess(x) = value, or = prioritize(value, priority): a start value, or the value of a parameter.
+void Flattener::guess(const Expression& variable, const Expression& right) {
   if (variable.kind != Kind::call || variable.operands.size() != 1) fail(variable.place, "guess takes a variable");
+  const bool prioritized = right.kind == Kind::call && dotted(right.parts) == "prioritize" && !right.operands.empty();
+  const Expression& value = prioritized ? *right.operands[0] : right;
   const Value target = evaluate(*variable.operands[0], {});
   const Value start = evaluate(value, {});
   if (!start.is_numeric() || (!start.dims.empty() && start.dims != target.dims)) {
@@ -119,7 +122,9 @@ void Flattener::guess(const Expression& variable, const Expression& value) {
   for (std::size_t k = 0; k < target.items.size(); ++k) {
     const NodeData data = graph_[target.items[k]];
     if (data.op != Op::variable || data.order > 0) fail(variable.place, "guess takes a variable");
-    model_.variables[static_cast<std::size_t>(data.index)].start = start.items[start.dims.empty() ? 0 : k];
+    FlatVariable& guessed = model_.variables[static_cast<std::size_t>(data.index)];
+    const bool given = guessed.is_parameter() && (guessed.fixed || !guessed.fixed_given);
+    (given ? guessed.binding : guessed.start) = start.items[start.dims.empty() ? 0 : k];
   }
 }
 

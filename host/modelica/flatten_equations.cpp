@@ -89,6 +89,7 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
       if (initial) fail(statement.place, "when does not stand in initial equations");
       return equation_when(statement, scope);
     case Statement::Kind::call:
+      if (initial && prioritize(*statement.left, scope)) return;
       return within(initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] {
         // What the start is asked for makes no events.
         Scope inner;
@@ -99,6 +100,18 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
     default:
       fail(statement.place, "this statement does not stand in equations");
   }
+}
+
+/// prioritize(x, 1): where the initial equations leave a choice, x keeps its start value. False for other calls.
+bool Flattener::prioritize(const Expression& call, const Scope& scope) {
+  if (call.kind != Kind::call || call.parts[0].quoted || dotted(call.parts) != "prioritize") return false;
+  if (call.operands.size() != 2) fail(call.place, "prioritize takes a variable and a priority");
+  for (const Node item : evaluate(*call.operands[0], scope).items) {
+    const NodeData data = graph_[item];
+    if (data.op != Op::variable || data.order > 0) fail(call.place, "prioritize takes a variable and a priority");
+    model_.variables[static_cast<std::size_t>(data.index)].keeps_start = true;
+  }
+  return true;
 }
 
 void Flattener::equate(const Value& left, const Value& right, const EquationText& of, bool initial) {

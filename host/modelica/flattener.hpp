@@ -72,7 +72,7 @@ class Flattener {
   void collect_literals();
   void collect(const Class& file);
   void declare_model();
-  void guess(const Expression& variable, const Expression& value);
+  void guess(const Expression& variable, const Expression& right);
   void declare(const Declaration& declaration, const std::string& prefix, const Outer& outer);
   void declare_scalars(const Declaration& declaration, const std::string& name, const Outer& outer, Type type,
                        const std::vector<const Modifier*>& attributes, const std::vector<int>& dims);
@@ -201,6 +201,7 @@ class Flattener {
     std::string text;
   };
   void equate(const Value& left, const Value& right, const EquationText& of, bool initial);
+  bool prioritize(const Expression& call, const Scope& scope);
   void equation_choice(const Statement& statement, const Scope& scope, bool initial);
   void equation_when(const Statement& statement, const Scope& scope);
   void when_body(const std::vector<Statement>& body, const Scope& scope, Node edge,

@@ -42,10 +42,9 @@ class Lexer {
         const std::size_t end = text_.find("*/", at_ + 2);
         if (end == std::string::npos) diagnostics_.error(at_, "this comment has no end: needs */");
         at_ = end == std::string::npos ? text_.size() : end + 2;
-      } else if (c == '@' && is_digit(peek(1))) {
-        do {
-          ++at_;
-        } while (is_digit(peek()));
+      } else if (c == '@' && is_digit(peek(peek(1) == ' ' ? 2 : 1))) {
+        at_ += 2;
+        while (is_digit(peek())) ++at_;
       } else {
         return true;
       }

@@ -278,7 +278,8 @@ void Reducer::order_start() {
     const FlatVariable& one = variable(graph_[state].index);
     if (is_parameter(state)) return -1;
     if (graph_[state].order > 0) return 0;
-    return (one.fixed ? 100 : 0) + (one.start != no_node ? 10 : 0) + static_cast<int>(one.select);
+    return (one.fixed ? 100 : 0) + (one.keeps_start ? 50 : 0) + (one.start != no_node ? 10 : 0) +
+           static_cast<int>(one.select);
   };
   std::stable_sort(unknowns.begin() + static_cast<std::ptrdiff_t>(before_states), unknowns.end(),
                    [&](Node a, Node b) { return weight(a) < weight(b); });
@@ -301,11 +302,11 @@ void Reducer::order_start() {
   for (std::size_t k = 0; k < unknowns.size(); ++k) {
     if (matching.equation_of[k] >= 0) {
       determined.push_back(unknowns[k]);
-      if (k >= before_states && variable(graph_[unknowns[k]].index).fixed && graph_[unknowns[k]].order == 0) {
-        warn(variable(graph_[unknowns[k]].index).place,
-             fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
-                         "search begins",
-                         quantity_name(unknowns[k])));
+      const FlatVariable& one = variable(graph_[unknowns[k]].index);
+      if (k >= before_states && (one.fixed || one.keeps_start) && graph_[unknowns[k]].order == 0) {
+        warn(one.place,
+             fmt::format("the start of '{}' is {}, but follows from other equations: it is where the search begins",
+                         quantity_name(unknowns[k]), one.fixed ? "fixed" : "prioritized"));
       }
     } else {
       model_.fixed.push_back(unknowns[k]);

@@ -479,11 +479,24 @@ TEST(Exported, LoopsThatDependOnVariables) {
 // guess(x) is where the search for x begins; decorations link to other files.
 TEST(Exported, GuessesAndDecorations) {
   const CompiledModel model = compiled(
-      "package 'P'\n@1 model 'P'\nReal 'x';\nparameter equation guess('x') = 1.5 \"of x\";\nReal 'y' @2;\n"
-      "initial equation\n'y' = guess('x') + 1.0;\nequation\n@17 der('x') = -'x' @4;\nder('y') = 'x' * 2.0@5;\nend "
+      "package 'P'\n@1 model 'P'\nReal 'x';\nparameter equation guess('x') = prioritize(1.5, 1) \"of x\";\nReal 'y' "
+      "@2;\n"
+      "initial equation\n'y' = guess('x') + 1.0;\nequation\n@17 der('x') = -'x' @ 4;\nder('y') = 'x' * 2.0@5;\nend "
       "'P';\nend 'P';\n");
   EXPECT_NE(model.header.find("1.5"), std::string::npos) << model.header;
   EXPECT_NE(model.header.find("2.5"), std::string::npos) << model.header;
+  // Where there is a choice, what is prioritized keeps its start.
+  const CompiledModel chosen = compiled(
+      "model m\nReal x(start = 1), y(start = 2), z;\ninitial equation\nx + y = z;\nprioritize(y, 1);\nequation\nder(x) "
+      "= "
+      "1;\nder(y) = x;\nz = 7;\nend m;\n");
+  ASSERT_EQ(chosen.notes.size(), 1U);
+  EXPECT_EQ(chosen.notes[0], "start values taken as fixed: y");
+  // Of parameters it is the value.
+  const CompiledModel parameters = compiled(
+      "model m\nparameter Real k = 3;\nparameter Real a, b;\nReal y;\nparameter equation guess(a) = 2 * k;\n"
+      "parameter equation guess(b) = a + 1;\nequation\ny = a * time + b;\nend m;\n");
+  EXPECT_NE(parameters.header.find("p[1] = 2.0 * k_;\n    p[2] = p[1] + 1.0;"), std::string::npos) << parameters.header;
   expect_errors("model m\nReal x;\nparameter equation x = 1;\nequation\nx = 1;\nend m;\n",
                 {"m.mo:3:20: error: expected 'guess' after 'parameter equation', found 'x'"});
 }

@@ -250,6 +250,7 @@ std::string Body::print(Node node, int& precedence) {
     default:
       break;
   }
+  if (data.op == Op::variable) throw UnknownQuantity{node};
   throw std::logic_error("an expression has a leaf that the function does not know");
 }
 

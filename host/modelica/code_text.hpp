@@ -20,6 +20,11 @@ class Names {
   std::map<std::string, int> counts_;  ///< of further names, by the first
 };
 
+/// Ends the writing of a function: nothing gives this variable or derivative there.
+struct UnknownQuantity {
+  Node node;
+};
+
 /// A number as C++ reads it.
 std::string literal(double value);
 

@@ -75,7 +75,21 @@ CompiledModel compile_model(const std::string& text, const std::string& file) {
   };
   expect_none();
   CompiledModel result;
-  result.header = ModelCode(reduced, std::filesystem::path(file).filename().string()).text();
+  try {
+    result.header = ModelCode(reduced, std::filesystem::path(file).filename().string()).text();
+  } catch (const UnknownQuantity& unknown) {
+    const std::string name = name_of_quantity(reduced.flat, unknown.node);
+    const int index = reduced.flat.graph[unknown.node].index;
+    const FlatVariable& variable = reduced.flat.variables[static_cast<std::size_t>(index)];
+    found.diagnostics->error(
+        variable.place,
+        variable.is_parameter()
+            ? fmt::format("'{}' follows from what is discrete at the start, and is needed for that", name)
+            : fmt::format(
+                  "{0} is needed at an event or for the start of a discrete variable, and no equation of the model "
+                  "has it: add a variable with the equation w = {0}",
+                  name));
+  }
   expect_none();
   result.name = reduced.flat.name;
   result.warnings = diagnostics->warnings();

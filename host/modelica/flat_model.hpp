@@ -26,6 +26,7 @@ struct FlatVariable {
   Node nominal = no_node;
   bool fixed = false;
   bool fixed_given = false;
+  bool keeps_start = false;  ///< rather than others
   bool input = false;
   bool evaluated = false;  ///< a parameter whose value shapes the equations
   bool made = false;       ///< by the compiler: it stands not in the file
@@ -45,9 +46,9 @@ struct FlatEquation {
 
 /// What happens to the instance where `guard` becomes true at an event.
 struct FlatAction {
-  enum class Kind { reinit, terminate } kind = Kind::reinit;
+  enum class Kind { reinit, terminate, fail } kind = Kind::reinit;  ///< fail: an assertion
   Node guard = no_node;
-  int variable = -1;  ///< of reinit; of terminate what remembers it
+  int variable = -1;  ///< of reinit; of the others what remembers it
   Node value = no_node;
   std::string message;
   Place place = 0;

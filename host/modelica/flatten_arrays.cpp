@@ -19,7 +19,7 @@ std::size_t place_of(int row, int columns, int column) {
 
 Value Flattener::elementwise(const Value& a, const Value& b, Place place,
                              const std::function<Node(Node, Node)>& combine) {
-  if (a.is_text || b.is_text || a.is_record() || b.is_record()) {
+  if (!a.is_numeric() || !b.is_numeric()) {
     fail(place, fmt::format("cannot compute with {} and {}", shape_text(a), shape_text(b)));
   }
   const bool spread_a = a.dims.empty() && !b.dims.empty();
@@ -42,7 +42,7 @@ Value Flattener::product(const Value& a, const Value& b, Place place) {
     return elementwise(a, b, place, [&](Node x, Node y) { return graph_.multiply(x, y); });
   }
   const int inner = a.dims.back();
-  if (inner != b.dims[0] || a.dims.size() > 2 || b.dims.size() > 2 || a.is_text || b.is_text) {
+  if (inner != b.dims[0] || a.dims.size() > 2 || b.dims.size() > 2 || !a.is_numeric() || !b.is_numeric()) {
     fail(place, fmt::format("the factors do not fit: {} and {}", shape_text(a), shape_text(b)));
   }
   const int rows = a.dims.size() == 2 ? a.dims[0] : 1;
@@ -68,6 +68,9 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
   result.dims.push_back(static_cast<int>(elements.size()));
   if (elements.empty()) return result;
   if (elements[0].is_record()) {
+    if (!std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.is_record(); })) {
+      fail(place, "the elements of an array differ: records and others");
+    }
     result.elements = std::move(elements);
     return result;
   }
@@ -80,7 +83,7 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
     return elements[0];
   }
   for (const Value& element : elements) {
-    if (element.dims != elements[0].dims || element.is_text || element.is_record()) {
+    if (element.dims != elements[0].dims || !element.is_numeric()) {
       fail(place,
            fmt::format("the elements of an array differ: {} and {}", shape_text(elements[0]), shape_text(element)));
     }
@@ -99,7 +102,7 @@ Value Flattener::matrix(const Expression& expression, const Scope& scope) {
     std::vector<Value> blocks;
     for (const ExpressionPtr& operand : row->operands) {
       Value block = evaluate(*operand, scope);
-      if (block.dims.size() > 2 || block.is_text || block.is_record()) fail(operand->place, "no part of a matrix");
+      if (block.dims.size() > 2 || !block.is_numeric()) fail(operand->place, "no part of a matrix");
       while (block.dims.size() < 2) block.dims.push_back(1);
       if (!blocks.empty() && block.dims[0] != blocks[0].dims[0]) {
         fail(operand->place, fmt::format("{} rows beside {}", block.dims[0], blocks[0].dims[0]));

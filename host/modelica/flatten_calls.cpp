@@ -15,8 +15,13 @@ constexpr std::array<const char*, 14> unary = {"sqrt", "exp",  "log",  "log10", 
                                                "asin", "acos", "atan", "sinh",  "cosh", "tanh", "abs"};
 
 const std::map<std::string, const char*> refused = {
-    {"delay", "delays are not supported"},
-    {"spatialDistribution", "spatialDistribution is not supported"},
+    {"delay",
+     "delays are not supported, for no instance keeps its past: a chain of first-order lags may take their "
+     "place"},
+    {"spatialDistribution",
+     "spatialDistribution is not supported, for no instance keeps its past: discretise the "
+     "transport in space"},
+    {"prioritize", "prioritize stands in initial equations and guesses alone"},
     {"Clock", "clocked models are not supported: use when sample(start, interval)"},
     {"previous", "clocked models are not supported: use pre"},
     {"hold", "clocked models are not supported"},
@@ -71,13 +76,15 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
       return result;
     }
     if (name == "String") return Value::computed_text();
-    if (const auto found = refused.find(name); found != refused.end()) fail(expression.place, found->second);
   }
   fail_unknown_function(expression);
 }
 
 void Flattener::fail_unknown_function(const Expression& call) {
   const std::string name = dotted(call.parts);
+  if (const auto found = refused.find(name); found != refused.end() && !call.parts[0].quoted) {
+    fail(call.place, found->second);
+  }
   if (call.parts[0].quoted && name.find('.') != std::string::npos) {
     fail(call.place, fmt::format("unknown function '{}': the file calls it and does not declare it; exports with "
                                  "inlineFunctions leave out what is only called from functions",
@@ -112,7 +119,8 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
   };
   const auto map = [&](const std::function<Node(Node)>& function) {
     result = evaluate(*expression.operands[0], scope);
-    if (result.is_text || result.is_record()) fail(expression.place, fmt::format("{} of {}", name, shape_text(result)));
+    if (!result.is_numeric())
+      fail(expression.place, fmt::format("{} takes numbers, found {}", name, shape_text(result)));
     for (Node& item : result.items) item = function(item);
     return true;
   };
@@ -174,7 +182,9 @@ Value Flattener::reduction(const std::string& name, const Expression& expression
     });
   } else {
     if (expression.operands.size() != 1) fail(expression.place, fmt::format("{} takes one array", name));
-    items = evaluate(*expression.operands[0], scope).items;
+    const Value array = evaluate(*expression.operands[0], scope);
+    if (!array.is_numeric()) fail(expression.place, fmt::format("{} takes numbers, found {}", name, shape_text(array)));
+    items = array.items;
   }
   if (items.empty() && (name == "min" || name == "max")) fail(expression.place, fmt::format("{} of nothing", name));
   Node all = items.empty() ? graph_.number(name == "product" ? 1.0 : 0.0) : items[0];
@@ -221,6 +231,7 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
       result.text = content.text;
       return true;
     }
+    if (!content.is_numeric()) fail(expression.place, fmt::format("fill takes numbers, found {}", shape_text(content)));
     for (std::size_t k = 0; k < count; ++k) {
       result.items.insert(result.items.end(), content.items.begin(), content.items.end());
     }
@@ -290,6 +301,8 @@ Value Flattener::catenated(const Expression& expression, const Scope& scope) {
     const Place place = expression.operands[k]->place;
     parts.push_back(evaluate(*expression.operands[k], scope));
     std::vector<int> dims = parts.back().dims;
+    if (!parts.back().is_numeric())
+      fail(place, fmt::format("cat takes arrays of numbers, found {}", shape_text(parts.back())));
     if (along >= dims.size()) fail(place, fmt::format("{} has no dimension {}", shape_text(parts.back()), along + 1));
     dims[along] = parts[0].dims.size() == dims.size() ? parts[0].dims[along] : 0;
     if (dims != parts[0].dims) fail(place, "the arrays of cat differ in their other dimensions");
@@ -423,17 +436,6 @@ Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
   });
 }
 
-namespace {
-
-/// The nodes of a value, one after the other.
-void gather(const Value& value, std::vector<Node>& nodes) {
-  nodes.insert(nodes.end(), value.items.begin(), value.items.end());
-  for (const Value& element : value.elements) gather(element, nodes);
-  for (const Member& field : value.fields) gather(field.value, nodes);
-}
-
-}  // namespace
-
 /// solveOneNonlinearEquation(f, u_min, u_max): a variable u of its own, with the equation f(u) = 0. A number where the
 /// bounds and the other inputs of f are numbers.
 Value Flattener::zero_of(const Expression& expression, const Scope& scope) {
@@ -530,6 +532,15 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
   };
   if (name == "der") {
     result = derivative(expression, scope);
+  } else if (name == "guess") {
+    need(1);
+    result = evaluate(*operands[0], scope);
+    for (Node& item : result.items) {
+      const NodeData data = graph_[item];
+      if (data.op != Op::variable || data.order > 0) fail(expression.place, "guess takes a variable");
+      const Node start = model_.variables[static_cast<std::size_t>(data.index)].start;
+      item = start == no_node ? graph_.number(0.0) : start;
+    }
   } else if (name == "noEvent" || name == "smooth") {
     need(name == "noEvent" ? 1 : 2);
     Scope inner;

@@ -30,6 +30,14 @@ std::string subscript_text(const std::vector<int>& dims, int at) {
   return dims.empty() ? "" : fmt::format("[{}]", text);
 }
 
+/// Does the expression use the name?
+bool mentions(const Expression& expression, const std::string& name) {
+  const bool here = expression.kind == Kind::reference && expression.parts[0].name == name;
+  return here || std::any_of(expression.operands.begin(), expression.operands.end(), [&](const ExpressionPtr& operand) {
+           return operand != nullptr && mentions(*operand, name);
+         });
+}
+
 int count_of(const std::vector<int>& dims) {
   int count = 1;
   for (const int dim : dims) count *= dim;
@@ -93,8 +101,30 @@ void Flattener::declare_model() {
       if (declaring_.insert(declaration->name).second) declare(*declaration, "", {});
     });
   }
+  for (const auto& [variable, value] : main_->guesses) {
+    guarded([&] { guess(*variable, *value); });
+  }
   for (std::size_t i = 0; i < instances_.size(); ++i) {
     guarded([&] { bind(static_cast<int>(i)); });
+  }
+}
+
+/// guess(x) = value, or = prioritize(value, priority): a start value, or the value of a parameter.
+void Flattener::guess(const Expression& variable, const Expression& right) {
+  if (variable.kind != Kind::call || variable.operands.size() != 1) fail(variable.place, "guess takes a variable");
+  const bool prioritized = right.kind == Kind::call && dotted(right.parts) == "prioritize" && !right.operands.empty();
+  const Expression& value = prioritized ? *right.operands[0] : right;
+  const Value target = evaluate(*variable.operands[0], {});
+  const Value start = evaluate(value, {});
+  if (!start.is_numeric() || (!start.dims.empty() && start.dims != target.dims)) {
+    fail(value.place, fmt::format("{} is guessed as {}", shape_text(target), shape_text(start)));
+  }
+  for (std::size_t k = 0; k < target.items.size(); ++k) {
+    const NodeData data = graph_[target.items[k]];
+    if (data.op != Op::variable || data.order > 0) fail(variable.place, "guess takes a variable");
+    FlatVariable& guessed = model_.variables[static_cast<std::size_t>(data.index)];
+    const bool given = guessed.is_parameter() && (guessed.fixed || !guessed.fixed_given);
+    (given ? guessed.binding : guessed.start) = start.items[start.dims.empty() ? 0 : k];
   }
 }
 
@@ -135,14 +165,20 @@ bool Flattener::resolve_type(const std::string& name, Type& type, std::vector<co
   }
   for (const Modifier& modifier : named->base_modifiers) attributes.push_back(&modifier);
   if (++depth_ > 30) fail(place, fmt::format("the type '{}' is made of itself", name));
-  const std::vector<int> more = dimensions(named->base_dimensions, nullptr);
+  const std::vector<int> more = dimensions(named->base_dimensions, "", nullptr);
   dims.insert(dims.end(), more.begin(), more.end());
   resolve_type(named->base, type, attributes, dims, record, place);
   --depth_;
   return true;
 }
 
-std::vector<int> Flattener::dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding) {
+/// `name` is what has these dimensions: A[:, size(A, 1)] has those of its value.
+std::vector<int> Flattener::dimensions(const std::vector<ExpressionPtr>& expressions, const std::string& name,
+                                       const Expression* binding) {
+  Scope scope;
+  const bool of_itself = std::any_of(expressions.begin(), expressions.end(),
+                                     [&](const ExpressionPtr& expression) { return mentions(*expression, name); });
+  if (of_itself && binding != nullptr) scope.values[name] = evaluate(*binding, {});
   std::vector<int> dims;
   for (std::size_t k = 0; k < expressions.size(); ++k) {
     const Expression& expression = *expressions[k];
@@ -161,7 +197,7 @@ std::vector<int> Flattener::dimensions(const std::vector<ExpressionPtr>& express
         continue;
       }
     }
-    const int size = integer(expression, {}, "a dimension");
+    const int size = integer(expression, scope, "a dimension");
     if (size < 0 || static_cast<std::size_t>(size) > most_variables) {
       fail(expression.place, fmt::format("a dimension of {} is out of range", size));
     }
@@ -182,7 +218,7 @@ void Flattener::declare(const Declaration& declaration, const std::string& prefi
     return;
   }
   resolve_type(declaration.type, type, attributes, of_type, record, declaration.place);
-  std::vector<int> dims = dimensions(declaration.dimensions, declaration.binding.get());
+  std::vector<int> dims = dimensions(declaration.dimensions, declaration.name, declaration.binding.get());
   dims.insert(dims.end(), of_type.begin(), of_type.end());
   const std::string name = prefix + declaration.name;
   long size = 1;
@@ -394,6 +430,19 @@ bool Flattener::known_name(const std::string& name) {
          record_arrays_.contains(name) || objects_.contains(name);
 }
 
+/// A variable; of a constant its value, and of a parameter that shapes the equations the number that it is.
+Node Flattener::node_of(int index) {
+  const auto at = static_cast<std::size_t>(index);
+  const Node node = graph_.variable(index);
+  if (model_.variables[at].variability == Variability::constant) bind(instance_of_[at]);
+  const FlatVariable variable = model_.variables[at];
+  if (variable.binding == no_node) return node;
+  if (variable.variability == Variability::constant) return variable.binding;
+  if (!variable.evaluated) return node;
+  const double known = numeric(node);
+  return std::isfinite(known) ? graph_.number(known) : node;
+}
+
 /// The variables of this name; arrays and records as a whole.
 Value Flattener::value_of_name(const std::string& name, Place place) {
   Value value;
@@ -417,23 +466,12 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
         value.text = text.text;
         return value;
       }
-      Node node = graph_.variable(index);
-      if (variable.variability == Variability::constant) {
-        bind(found->second);
-        const Node binding = model_.variables[static_cast<std::size_t>(index)].binding;
-        if (binding != no_node) node = binding;
-      }
-      value.items.push_back(node);
+      value.items.push_back(node_of(index));
     }
     return value;
   }
   if (const auto found = scalar_by_name_.find(name); found != scalar_by_name_.end()) {
-    const int instance = instance_of_[static_cast<std::size_t>(found->second)];
-    const bool constant =
-        model_.variables[static_cast<std::size_t>(found->second)].variability == Variability::constant;
-    if (constant) bind(instance);
-    const Node binding = model_.variables[static_cast<std::size_t>(found->second)].binding;
-    return Value::scalar(constant && binding != no_node ? binding : graph_.variable(found->second));
+    return Value::scalar(node_of(found->second));
   }
   if (const auto found = records_.find(name); found != records_.end()) {
     for (const std::string& member : std::vector<std::string>(found->second)) {

@@ -1,12 +1,24 @@
 // Equations, when clauses and algorithms of the model.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "host/modelica/flattener.hpp"
 
 namespace manyfold::modelica {
+namespace {
+
+/// Does a when clause stand in the statement?
+bool has_when(const Statement& statement) {
+  return statement.kind == Statement::Kind::when ||
+         std::any_of(statement.branches.begin(), statement.branches.end(), [](const Branch& branch) {
+           return std::any_of(branch.body.begin(), branch.body.end(), has_when);
+         });
+}
+
+}  // namespace
 
 std::string Flattener::text_of(Place begin, Place end) const {
   constexpr std::size_t longest = 100;
@@ -55,16 +67,17 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
   spend(statement.place);
   switch (statement.kind) {
     case Statement::Kind::equation: {
+      const EquationText of{statement.place, text_of(statement.place, statement.end)};
       if (statement.left->kind == Kind::tuple && statement.left->operands.size() > 1 &&
           statement.right->kind == Kind::call) {
         const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
         for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
           if (!statement.left->operands[k]) continue;
-          equate(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement, initial);
+          equate(evaluate(*statement.left->operands[k], scope), all.fields[k].value, of, initial);
         }
         return;
       }
-      return equate(evaluate(*statement.left, scope), evaluate(*statement.right, scope), statement, initial);
+      return equate(evaluate(*statement.left, scope), evaluate(*statement.right, scope), of, initial);
     }
     case Statement::Kind::loop:
       return for_each(statement.iterators, 0, scope, [&](const Scope& inner) {
@@ -76,56 +89,73 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
       if (initial) fail(statement.place, "when does not stand in initial equations");
       return equation_when(statement, scope);
     case Statement::Kind::call:
+      if (initial && prioritize(*statement.left, scope)) return;
       return within(initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] {
-        if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
+        // What the start is asked for makes no events.
+        Scope inner;
+        inner.outer = &scope;
+        inner.silent = initial || scope.silent;
+        if (!call_statement(*statement.left, inner, guard)) fail(statement.place, "a call is no equation");
       });
     default:
       fail(statement.place, "this statement does not stand in equations");
   }
 }
 
-void Flattener::equate(const Value& left, const Value& right, const Statement& statement, bool initial) {
-  if (left.is_text || right.is_text) fail(statement.place, "strings that compute are not supported");
-  if (left.is_record() || right.is_record()) {
-    if (left.fields.size() != right.fields.size()) {
-      fail(statement.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
-    }
-    for (std::size_t k = 0; k < left.fields.size(); ++k) {
-      equate(left.fields[k].value, right.fields[k].value, statement, initial);
-    }
-    return;
+/// prioritize(x, 1): where the initial equations leave a choice, x keeps its start value. False for other calls.
+bool Flattener::prioritize(const Expression& call, const Scope& scope) {
+  if (call.kind != Kind::call || call.parts[0].quoted || dotted(call.parts) != "prioritize") return false;
+  if (call.operands.size() != 2) fail(call.place, "prioritize takes a variable and a priority");
+  for (const Node item : evaluate(*call.operands[0], scope).items) {
+    const NodeData data = graph_[item];
+    if (data.op != Op::variable || data.order > 0) fail(call.place, "prioritize takes a variable and a priority");
+    model_.variables[static_cast<std::size_t>(data.index)].keeps_start = true;
   }
-  if (!left.elements.empty() && left.elements.size() == right.elements.size()) {
-    for (std::size_t k = 0; k < left.elements.size(); ++k) {
-      equate(left.elements[k], right.elements[k], statement, initial);
-    }
-    return;
+  return true;
+}
+
+void Flattener::equate(const Value& left, const Value& right, const EquationText& of, bool initial) {
+  if (left.is_text || right.is_text) fail(of.place, "strings that compute are not supported");
+  if (left.fields.size() != right.fields.size() || left.elements.size() != right.elements.size()) {
+    fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
   }
+  for (std::size_t k = 0; k < left.fields.size(); ++k) {
+    equate(left.fields[k].value, right.fields[k].value, of, initial);
+  }
+  for (std::size_t k = 0; k < left.elements.size(); ++k) equate(left.elements[k], right.elements[k], of, initial);
   const bool spread = left.items.size() == 1 && left.dims.empty();
   const bool spread_right = right.items.size() == 1 && right.dims.empty();
   const bool empty = left.items.empty() || right.items.empty();
   if (left.items.size() != right.items.size() && ((!spread && !spread_right) || empty)) {
-    fail(statement.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
+    fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
   }
-  const std::string text = text_of(statement.place, statement.end);
   const std::size_t count = std::max(left.items.size(), right.items.size());
   for (std::size_t k = 0; k < count; ++k) {
     const FlatEquation equation{left.items[left.items.size() == 1 ? 0 : k],
-                                right.items[right.items.size() == 1 ? 0 : k], statement.place, text};
+                                right.items[right.items.size() == 1 ? 0 : k], of.place, of.text};
     (initial ? model_.initial_equations : model_.equations).push_back(equation);
   }
 }
 
 /// Equations of the branches are paired in order. A condition that is known leaves one branch. Where the branches are
-/// no pairs, conditions on parameters decide when the model is compiled.
+/// no pairs, or have when clauses, conditions on parameters decide when the model is compiled.
 void Flattener::equation_choice(const Statement& statement, const Scope& scope, bool initial) {
   std::vector<Node> conditions;
   std::vector<std::vector<FlatEquation>> bodies;
   std::vector<FlatEquation>& all = initial ? model_.initial_equations : model_.equations;
   const std::size_t before = all.size();
   Node none_before = graph_.number(1.0);
+  const bool decides = has_when(statement);
   for (const Branch& branch : statement.branches) {
-    const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    if (decides && branch.condition) {
+      const double holds = numeric(condition);
+      if (std::isnan(holds)) {
+        fail(branch.condition->place,
+             "a when clause stands under this condition, which varies: needs one of parameters");
+      }
+      condition = graph_.number(holds);
+    }
     if (graph_.is_number(condition, 0.0)) continue;
     const Node guard = graph_.conjunction(none_before, condition);
     within(guard, [&] {
@@ -216,8 +246,14 @@ void Flattener::equation_when(const Statement& statement, const Scope& scope) {
 
 void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope, Node guard,
                           std::map<std::string, Value>& assigned) {
-  const auto set = [&](const Value& left, const Value& right, Place place) {
-    if (left.items.size() != right.items.size()) fail(place, "the sides differ");
+  const std::function<void(const Value&, const Value&, Place)> set = [&](const Value& left, const Value& right,
+                                                                         Place place) {
+    if (left.items.size() != right.items.size() || left.fields.size() != right.fields.size() ||
+        left.elements.size() != right.elements.size()) {
+      fail(place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
+    }
+    for (std::size_t k = 0; k < left.fields.size(); ++k) set(left.fields[k].value, right.fields[k].value, place);
+    for (std::size_t k = 0; k < left.elements.size(); ++k) set(left.elements[k], right.elements[k], place);
     for (std::size_t k = 0; k < left.items.size(); ++k) {
       const NodeData data = graph_[left.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
@@ -301,7 +337,7 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     if (guard == no_node) fail(call.place, fmt::format("{} stands in when clauses alone", name));
     FlatAction action;
     action.place = call.place;
-    action.guard = guard;
+    action.guard = path_;
     if (name == "terminate") {
       action.kind = FlatAction::Kind::terminate;
       action.message =
@@ -312,11 +348,14 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     if (call.operands.size() != 2) fail(call.place, "reinit takes a variable and its new value");
     const Value variable = evaluate(*call.operands[0], scope);
     const Value value = evaluate(*call.operands[1], scope);
+    if (!value.is_numeric() || (!value.dims.empty() && value.dims != variable.dims)) {
+      fail(call.place, fmt::format("{} is set to {}", shape_text(variable), shape_text(value)));
+    }
     for (std::size_t k = 0; k < variable.items.size(); ++k) {
       const NodeData data = graph_[variable.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(call.place, "reinit takes a variable and its new value");
       action.variable = data.index;
-      action.value = value.items[value.items.size() == 1 ? 0 : k];
+      action.value = value.items[value.dims.empty() ? 0 : k];
       model_.actions.push_back(action);
     }
     return true;
@@ -352,8 +391,12 @@ void Flattener::assert_that(Node condition, const std::string& message, Place pl
   const std::vector<Node> all = graph_.below(path);
   const bool at_events = std::any_of(all.begin(), all.end(), [&](Node node) { return graph_[node].op == Op::edge; });
   if (at_events || (path != path_ && varies(holds))) {
-    diagnostics_.warn(place, at_events ? "an assertion within a when clause is not looked at"
-                                       : "an assertion of the start on what varies is not looked at");
+    FlatAction action;
+    action.kind = FlatAction::Kind::fail;
+    action.guard = graph_.conjunction(path_, graph_.negation(condition));
+    action.message = message;
+    action.place = place;
+    model_.actions.push_back(action);
     return;
   }
   const auto [known, added] = assertion_at_.try_emplace(place, model_.assertions.size());
@@ -365,7 +408,9 @@ void Flattener::assert_that(Node condition, const std::string& message, Place pl
 /// What an algorithm sets has at its beginning the value before the event, or that of the start.
 void Flattener::begin_algorithm(const std::vector<Statement>& statements, bool at_events, Frame& frame) {
   const auto begin = [&](const std::string& name, Place place) {
-    for (const Node item : value_of_name(name, place).items) {
+    std::vector<Node> items;
+    gather(value_of_name(name, place), items);
+    for (const Node item : items) {
       if (at_events) model_.variables[static_cast<std::size_t>(graph_[item].index)].variability = Variability::discrete;
     }
     frame.scope.values[name] = current(name, frame, place);
@@ -398,12 +443,8 @@ void Flattener::algorithm(const Section& section) {
   within(section.initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] { execute(section.statements, frame); });
   const Place place = section.statements.empty() ? 0 : section.statements[0].place;
   for (const std::string& name : frame.assigned) {
-    const Value target = value_of_name(name, place);
-    const Value& value = frame.scope.values[name];
-    for (std::size_t k = 0; k < target.items.size(); ++k) {
-      const FlatEquation equation{target.items[k], value.items[k], place, fmt::format("algorithm: {}", name)};
-      (section.initial ? model_.initial_equations : model_.equations).push_back(equation);
-    }
+    equate(value_of_name(name, place), frame.scope.values[name], {place, fmt::format("algorithm: {}", name)},
+           section.initial);
   }
 }
 

@@ -16,11 +16,11 @@ constexpr long most_work = 40'000'000;
 }  // namespace
 
 std::string shape_text(const Value& value) {
-  if (value.is_record()) return "a record";
   if (value.table != nullptr) return "a table";
-  if (value.is_text) return "a string";
-  if (value.dims.empty()) return "a number";
-  return fmt::format("an array [{}]", fmt::join(value.dims, ", "));
+  if (value.function != nullptr) return "a function";
+  if (value.is_text) return value.dims.empty() ? "a string" : "an array of strings";
+  if (value.dims.empty()) return value.is_numeric() ? "a number" : "a record";
+  return fmt::format("an array{} [{}]", value.is_numeric() ? "" : " of records", fmt::join(value.dims, ", "));
 }
 
 void Flattener::spend(Place place) {
@@ -110,7 +110,8 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
   const Value right = evaluate(*expression.operands[1], scope);
   const std::string& word = expression.words[0];
   if (left.is_text && right.is_text) {
-    if (left.computed || right.computed) fail(expression.place, "strings that compute are not supported");
+    const bool known = !left.computed && !right.computed && (word == "==" || word == "<>");
+    if (!known) fail(expression.place, "strings that compute are not supported");
     return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
   }
   return elementwise(left, right, expression.place, [&](Node a, Node b) {
@@ -189,14 +190,23 @@ Value Flattener::chain(const Expression& expression, const Scope& scope) {
 
 Value Flattener::merge(Node condition, const Value& a, const Value& b, Place place) {
   if (a.is_text && b.is_text && !a.computed && !b.computed && a.text == b.text) return a;
-  if (a.is_text || b.is_text) return Value::computed_text();
-  if (a.dims != b.dims || a.items.size() != b.items.size() || a.fields.size() != b.fields.size()) {
+  if (a.is_text || b.is_text) {
+    Value text = Value::computed_text();
+    text.dims = a.dims;
+    return text;
+  }
+  if (a.dims != b.dims || a.items.size() != b.items.size() || a.fields.size() != b.fields.size() ||
+      a.elements.size() != b.elements.size()) {
     fail(place, fmt::format("the branches differ: {} and {}", shape_text(a), shape_text(b)));
   }
+  if (a.table != b.table || a.function != b.function) fail(place, "the branches are different tables or functions");
   Value result = a;
   for (std::size_t k = 0; k < a.items.size(); ++k) result.items[k] = graph_.choice(condition, a.items[k], b.items[k]);
   for (std::size_t k = 0; k < a.fields.size(); ++k) {
     result.fields[k].value = merge(condition, a.fields[k].value, b.fields[k].value, place);
+  }
+  for (std::size_t k = 0; k < a.elements.size(); ++k) {
+    result.elements[k] = merge(condition, a.elements[k], b.elements[k], place);
   }
   return result;
 }

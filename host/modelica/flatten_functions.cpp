@@ -12,6 +12,11 @@ namespace {
 
 constexpr int deepest_calls = 40;
 constexpr int most_turns = 10'000;
+/// Of loops that depend on variables: turns of those that search no arrays and of all, and what they may cost.
+constexpr int usual_open_turns = 64;
+constexpr int most_open_turns = 1'000;
+constexpr std::size_t most_open_nodes = 20'000;
+constexpr std::size_t most_open_copies = 5'000'000;
 
 /// Do the statements assign to the variable in any case?
 bool assigns_to(const std::vector<Statement>& statements, const std::string& name) {
@@ -60,20 +65,6 @@ Value Flattener::construct(const Class& record, const Expression& expression, co
 /// Of a local of a function without value: zeros of its shape.
 Value Flattener::default_of(const Declaration& declaration, const Scope& scope) {
   if (declaration.binding) return evaluate(*declaration.binding, scope);
-  if (declaration.type == "String") return Value::computed_text();
-  if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
-    if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
-    Value result;
-    for (const Declaration& member : record->declarations) {
-      const Expression* given = nullptr;
-      for (const Modifier& modifier : declaration.modifiers) {
-        if (modifier.name == member.name) given = modifier.value.get();
-      }
-      result.fields.push_back({member.name, given != nullptr ? evaluate(*given, scope) : default_of(member, scope)});
-    }
-    --depth_;
-    return result;
-  }
   Value result;
   std::size_t count = 1;
   for (const ExpressionPtr& dimension : declaration.dimensions) {
@@ -81,6 +72,26 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
     const int size = dimension->kind == Kind::colon ? 0 : integer(*dimension, scope, "a dimension");
     if (size < 0 || (count *= static_cast<std::size_t>(size)) > 100'000) fail(dimension->place, "out of range");
     result.dims.push_back(size);
+  }
+  if (declaration.type == "String") {
+    result.is_text = result.computed = true;
+    return result;
+  }
+  if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
+    if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
+    if (result.dims.size() > 1) fail(declaration.place, "records in arrays of several dimensions are not supported");
+    Value one;
+    for (const Declaration& member : record->declarations) {
+      const Expression* given = nullptr;
+      for (const Modifier& modifier : declaration.modifiers) {
+        if (modifier.name == member.name) given = modifier.value.get();
+      }
+      one.fields.push_back({member.name, given != nullptr ? evaluate(*given, scope) : default_of(member, scope)});
+    }
+    --depth_;
+    if (result.dims.empty()) return one;
+    result.elements.assign(count, one);
+    return result;
   }
   result.items.assign(count, graph_.number(0.0));
   return result;
@@ -274,7 +285,11 @@ void Flattener::merge_frames(Node condition, Frame& taken, const Frame& other, F
   for (const std::string& name : names) {
     const Value a = current(name, taken, place);
     const Value b = current(name, other, place);
-    into.scope.values[name] = a.items == b.items && a.fields.empty() ? a : merge(condition, a, b, place);
+    std::vector<Node> items_a;
+    std::vector<Node> items_b;
+    gather(a, items_a);
+    gather(b, items_b);
+    into.scope.values[name] = items_a == items_b && !a.is_text ? a : merge(condition, a, b, place);
   }
 }
 
@@ -289,7 +304,7 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
     for (int turns = 0;; ++turns) {
       const double condition = numeric(scalar(*statement.branches[0].condition, frame.scope));
       if (std::isnan(condition)) {
-        execute_open_loop(statement, frame, 0);
+        execute_open_loop(statement, frame, 0, graph_.size());
         break;
       }
       if (condition == 0.0) break;
@@ -320,28 +335,38 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
 }
 
 /// A loop whose condition depends on variables, after `turns` turns: each further one is carried out for those that are
-/// still in it. Such loops search arrays: they turn as often as these have rows at most.
-void Flattener::execute_open_loop(const Statement& statement, Frame& frame, int turns) {
+/// still in it. Loops that search arrays turn as often as these have rows at most. `begin`: nodes before the first
+/// turn.
+void Flattener::execute_open_loop(const Statement& statement, Frame& frame, int turns, std::size_t begin) {
   const Node condition = scalar(*statement.branches[0].condition, frame.scope);
   if (graph_.is_number(condition, 0.0)) return;
-  int most = 0;
+  int rows = 0;
+  std::size_t items = 0;
   for (const auto& entry : frame.scope.values) {
-    for (const int size : entry.second.dims) most = std::max(most, size);
+    items += entry.second.element_count();
+    for (const int size : entry.second.dims) rows = std::max(rows, size);
   }
-  if (most == 0) fail(statement.place, "how often this loop turns depends on variables: not supported");
+  const int most = rows == 0 ? usual_open_turns : std::min(rows, most_open_turns);
   if (turns == most) {
     assert_that(graph_.negation(condition), fmt::format("a loop turns more than {} times", most), statement.place);
     return;
+  }
+  if (graph_.size() - begin > most_open_nodes || static_cast<std::size_t>(turns) * items > most_open_copies) {
+    fail(statement.place, "how often this loop turns depends on variables, and it is too long to be written out");
   }
   Frame inside = frame;
   const Frame outside = frame;
   within(condition, [&] {
     execute(statement.branches[0].body, inside);
     const Node ended = graph_.disjunction(inside.left, inside.returned);
-    if (!graph_.is_number(ended)) {
-      fail(statement.place, "whether this loop is left depends on variables, and so does its condition: not supported");
-    }
-    if (graph_.is_number(ended, 0.0)) execute_open_loop(statement, inside, turns + 1);
+    if (graph_.is_number(ended, 1.0)) return;
+    Frame rest = inside;
+    rest.left = rest.returned = graph_.number(0.0);
+    within(graph_.negation(ended), [&] { execute_open_loop(statement, rest, turns + 1, begin); });
+    const Node returned = graph_.choice(ended, inside.returned, rest.returned);
+    Frame stays = inside;
+    merge_frames(ended, stays, rest, inside, statement.place);
+    inside.returned = returned;
   });
   inside.left = graph_.number(0.0);
   const Node returned = graph_.choice(condition, inside.returned, outside.returned);
@@ -353,14 +378,19 @@ Value Flattener::current(const std::string& name, const Frame& frame, Place plac
   if (const auto found = frame.scope.values.find(name); found != frame.scope.values.end()) return found->second;
   // A variable of the model that the algorithm has not set yet: its value before the event, or at the start.
   Value value = value_of_name(name, place);
-  for (Node& item : value.items) {
-    const NodeData data = graph_[item];
-    if (data.op != Op::variable) continue;
-    const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
-    item = variable.variability == Variability::discrete ? graph_.pre(data.index)
-           : variable.start != no_node                   ? variable.start
-                                                         : graph_.number(0.0);
-  }
+  const std::function<void(Value&)> take_before = [&](Value& part) {
+    for (Value& element : part.elements) take_before(element);
+    for (Member& field : part.fields) take_before(field.value);
+    for (Node& item : part.items) {
+      const NodeData data = graph_[item];
+      if (data.op != Op::variable) continue;
+      const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+      item = variable.variability == Variability::discrete ? graph_.pre(data.index)
+             : variable.start != no_node                   ? variable.start
+                                                           : graph_.number(0.0);
+    }
+  };
+  take_before(value);
   return value;
 }
 
@@ -389,26 +419,60 @@ void Flattener::assign(const Expression& target, const Value& value, Frame& fram
     frame.scope.values[name] = current(name, frame, target.place);
   }
   frame.assigned.insert(name);
-  Value* place = &frame.scope.values[name];
-  const std::vector<ExpressionPtr>* subscripts = &target.parts[members - 1].subscripts;
-  for (std::size_t k = members; k < target.parts.size(); ++k) {
-    if (!subscripts->empty()) fail(target.place, "members of elements of arrays of records cannot be assigned to");
-    Value* inner = nullptr;
-    for (auto& [field, content] : place->fields) {
-      if (field == target.parts[k].name) inner = &content;
-    }
-    if (inner == nullptr) fail(target.place, fmt::format("there is no member '{}'", target.parts[k].name));
-    place = inner;
-    subscripts = &target.parts[k].subscripts;
+  assign_member(frame.scope.values[name], target, members - 1, value, frame);
+}
+
+/// `whole` is what the part of this number names, without its subscripts.
+void Flattener::assign_member(Value& whole, const Expression& target, std::size_t part, const Value& value,
+                              Frame& frame) {
+  const NamePart& named = target.parts[part];
+  if (part + 1 == target.parts.size()) {
+    return assign_elements(whole, named.name, named.subscripts, value, frame, target.place);
   }
-  assign_elements(*place, name, *subscripts, value, frame, target.place);
+  const auto assign_in = [&](Value& record) {
+    for (auto& [field, content] : record.fields) {
+      if (field == target.parts[part + 1].name) return assign_member(content, target, part + 1, value, frame);
+    }
+    fail(target.place, fmt::format("there is no member '{}'", target.parts[part + 1].name));
+  };
+  if (named.subscripts.empty()) return assign_in(whole);
+  if (whole.elements.empty()) fail(target.place, fmt::format("'{}' is {}", named.name, shape_text(whole)));
+  at_positions(whole, named.subscripts, frame, target.place, [&](std::size_t, std::size_t at, Node here) {
+    Value changed = whole.elements[at];
+    assign_in(changed);
+    whole.elements[at] = merge(here, changed, whole.elements[at], target.place);
+  });
+}
+
+/// Calls `assign(k, at, here)` for the elements that are meant: the one of number k stands at `at`, under the condition
+/// `here`. The number of elements.
+std::size_t Flattener::at_positions(const Value& whole, const std::vector<ExpressionPtr>& subscripts,
+                                    const Frame& frame, Place place,
+                                    const std::function<void(std::size_t, std::size_t, Node)>& assign) {
+  // The array of their positions, subscripted alike, tells where they stand.
+  Value positions;
+  positions.dims = whole.dims;
+  const std::size_t count = whole.element_count();
+  for (std::size_t at = 0; at < count; ++at) positions.items.push_back(graph_.number(static_cast<double>(at)));
+  const std::vector<Node> meant = subscripted(positions, subscripts, frame.scope, place).items;
+  for (std::size_t k = 0; k < meant.size(); ++k) {
+    if (graph_.is_number(meant[k])) {
+      assign(k, static_cast<std::size_t>(graph_.value(meant[k])), graph_.number(1.0));
+      continue;
+    }
+    for (std::size_t at = 0; at < count; ++at) {
+      assign(k, at, graph_.relation(Op::equal, meant[k], positions.items[at], true));
+    }
+  }
+  return meant.size();
 }
 
 void Flattener::assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
                                 const Value& value, Frame& frame, Place at) {
   if (subscripts.empty()) {
-    const bool spread = value.dims.empty() && !whole.dims.empty() && !value.is_record();
-    if (!spread && value.dims.size() != whole.dims.size() && !whole.items.empty()) {
+    const bool spread = value.is_scalar() && !whole.dims.empty();
+    const bool empty = whole.items.empty() && whole.elements.empty();
+    if (!spread && value.dims.size() != whole.dims.size() && !empty) {
       fail(at, fmt::format("'{}' is {}, and is assigned {}", name, shape_text(whole), shape_text(value)));
     }
     if (spread) {
@@ -418,24 +482,26 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
     }
     return;
   }
-  // Where do the elements stand? The array of their positions, subscripted alike, tells.
-  Value positions;
-  positions.dims = whole.dims;
-  for (std::size_t k = 0; k < whole.items.size(); ++k) positions.items.push_back(graph_.number(static_cast<double>(k)));
-  const Value meant = subscripted(positions, subscripts, frame.scope, at);
-  if (value.items.size() != 1 && value.items.size() != meant.items.size()) {
-    fail(at, fmt::format("{} elements are assigned {}", meant.items.size(), shape_text(value)));
-  }
-  for (std::size_t k = 0; k < meant.items.size(); ++k) {
-    const Node source = value.items[value.items.size() == 1 ? 0 : k];
-    if (graph_.is_number(meant.items[k])) {
-      whole.items[static_cast<std::size_t>(graph_.value(meant.items[k]))] = source;
-      continue;
-    }
-    for (std::size_t i = 0; i < whole.items.size(); ++i) {
-      const Node here = graph_.relation(Op::equal, meant.items[k], graph_.number(static_cast<double>(i)), true);
-      whole.items[i] = graph_.choice(here, source, whole.items[i]);
-    }
+  const std::size_t sources = value.dims.empty() ? 1 : value.element_count();
+  const bool records = !whole.elements.empty();
+  const bool fits = whole.is_text ? value.is_text
+                    : records     ? value.is_record() || (!value.dims.empty() && value.elements.size() == sources)
+                                  : value.is_numeric();
+  if (!fits) fail(at, fmt::format("elements of '{}' are assigned {}", name, shape_text(value)));
+  const std::size_t count =
+      at_positions(whole, subscripts, frame, at, [&](std::size_t k, std::size_t place, Node here) {
+        const std::size_t source = sources == 1 ? 0 : k;
+        if (source >= sources || whole.is_text) return;
+        if (records) {
+          const Value& record = value.is_record() ? value : value.elements[source];
+          whole.elements[place] = merge(here, record, whole.elements[place], at);
+        } else {
+          whole.items[place] = graph_.choice(here, value.items[source], whole.items[place]);
+        }
+      });
+  whole.computed = whole.is_text;
+  if (sources != 1 && sources != count) {
+    fail(at, fmt::format("{} elements are assigned {}", count, shape_text(value)));
   }
 }
 

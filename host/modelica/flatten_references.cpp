@@ -6,16 +6,6 @@
 #include "host/modelica/flattener.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-std::size_t count_of(const std::vector<int>& dims) {
-  std::size_t count = 1;
-  for (const int dim : dims) count *= static_cast<std::size_t>(dim);
-  return count;
-}
-
-}  // namespace
-
 Value Flattener::member(const Value& record, const std::string& name, Place place) {
   if (!record.elements.empty()) {
     std::vector<Value> members;
@@ -150,8 +140,8 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
     }
     cases = std::move(next);
   }
-  const std::vector<int> rest(value.dims.begin() + static_cast<std::ptrdiff_t>(indices.size()), value.dims.end());
-  const std::size_t block = count_of(rest);
+  result.dims.assign(value.dims.begin() + static_cast<std::ptrdiff_t>(indices.size()), value.dims.end());
+  const std::size_t block = result.element_count();
   if (cases.empty()) fail(place, "the array has no elements");
   if (!value.elements.empty()) {
     Value chosen = value.elements[cases.back().second];
@@ -160,7 +150,6 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
     }
     return chosen;
   }
-  result.dims = rest;
   for (std::size_t j = 0; j < block; ++j) {
     Node chosen = value.items[cases.back().second * block + j];
     for (std::size_t k = cases.size() - 1; k-- > 0;) {

@@ -72,6 +72,7 @@ class Flattener {
   void collect_literals();
   void collect(const Class& file);
   void declare_model();
+  void guess(const Expression& variable, const Expression& right);
   void declare(const Declaration& declaration, const std::string& prefix, const Outer& outer);
   void declare_scalars(const Declaration& declaration, const std::string& name, const Outer& outer, Type type,
                        const std::vector<const Modifier*>& attributes, const std::vector<int>& dims);
@@ -83,7 +84,9 @@ class Flattener {
   void set_attributes(int instance, const std::vector<const Modifier*>& attributes);
   Value given_value(int instance);
   void bind(int instance);
-  std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const Expression* binding);
+  std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const std::string& name,
+                              const Expression* binding);
+  Node node_of(int index);
   Value value_of_name(const std::string& name, Place place);
   bool known_name(const std::string& name);
 
@@ -187,9 +190,12 @@ class Flattener {
   void execute(const Statement& statement, Frame& frame);
   void execute_choice(const Statement& statement, std::size_t branch, Frame& frame);
   void execute_loop(const Statement& statement, Frame& frame);
-  void execute_open_loop(const Statement& statement, Frame& frame, int turns);
+  void execute_open_loop(const Statement& statement, Frame& frame, int turns, std::size_t begin);
   void execute_when(const Statement& statement, Frame& frame);
   void assign(const Expression& target, const Value& value, Frame& frame);
+  void assign_member(Value& whole, const Expression& target, std::size_t part, const Value& value, Frame& frame);
+  std::size_t at_positions(const Value& whole, const std::vector<ExpressionPtr>& subscripts, const Frame& frame,
+                           Place place, const std::function<void(std::size_t, std::size_t, Node)>& assign);
   void assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
                        const Value& value, Frame& frame, Place at);
   void assign_parts(const std::string& name, const Expression& target, const Value& value, Frame& frame);
@@ -199,7 +205,13 @@ class Flattener {
   // flatten_equations.cpp
   void sections(const Class& model);
   void equation(const Statement& statement, const Scope& scope, bool initial, Node guard);
-  void equate(const Value& left, const Value& right, const Statement& statement, bool initial);
+  /// Where an equation stands, and how it is written there.
+  struct EquationText {
+    Place place = 0;
+    std::string text;
+  };
+  void equate(const Value& left, const Value& right, const EquationText& of, bool initial);
+  bool prioritize(const Expression& call, const Scope& scope);
   void equation_choice(const Statement& statement, const Scope& scope, bool initial);
   void equation_when(const Statement& statement, const Scope& scope);
   void when_body(const std::vector<Statement>& body, const Scope& scope, Node edge,

@@ -30,7 +30,7 @@ class Lexer {
  private:
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
 
-  /// Passes over blanks and comments; false at the end.
+  /// Passes over blanks, comments and decorations such as @17, which link to what other files say; false at the end.
   bool skip_blanks() {
     while (at_ < text_.size()) {
       const char c = peek();
@@ -42,6 +42,9 @@ class Lexer {
         const std::size_t end = text_.find("*/", at_ + 2);
         if (end == std::string::npos) diagnostics_.error(at_, "this comment has no end: needs */");
         at_ = end == std::string::npos ? text_.size() : end + 2;
+      } else if (c == '@' && is_digit(peek(peek(1) == ' ' ? 2 : 1))) {
+        at_ += 2;
+        while (is_digit(peek())) ++at_;
       } else {
         return true;
       }
@@ -125,9 +128,9 @@ class Lexer {
   }
 
   void mark() {
-    static constexpr std::array<std::string_view, 31> marks = {
-        ":=", "==", "<>", "<=", ">=", ".+", ".-", ".*", "./", ".^", "(", ")", "[", "]", "{", "}",
-        ",",  ";",  ":",  "=",  "<",  ">",  "+",  "-",  "*",  "/",  "^", ".", "@", "#", "!"};
+    static constexpr std::array<std::string_view, 30> marks = {
+        ":=", "==", "<>", "<=", ">=", ".+", ".-", ".*", "./", ".^", "(", ")", "[", "]", "{",
+        "}",  ",",  ";",  ":",  "=",  "<",  ">",  "+",  "-",  "*",  "/", "^", ".", "#", "!"};
     for (const std::string_view candidate : marks) {
       if (text_.compare(at_, candidate.size(), candidate) != 0) continue;
       tokens_.push_back({TokenKind::mark, std::string(candidate), 0.0, at_});

@@ -188,10 +188,11 @@ void ModelCode::add_whole_parts() {
 void ModelCode::add_terminals() {
   const FlatModel& flat = model_.flat;
   for (const FlatAction& action : flat.actions) {
-    if (action.kind != FlatAction::Kind::terminate) continue;
+    if (action.kind == FlatAction::Kind::reinit) continue;
     // An action remembers that it is due; that ends the instance at once.
     Event event;
-    event.name = action.message;
+    event.failure = action.kind == FlatAction::Kind::fail;
+    event.name = event.failure ? fmt::format("assert: {}", action.message) : action.message;
     event.root = graph_.choice(graph_.relation(Op::less, graph_.number(0.5), graph_.variable(action.variable), true),
                                graph_.number(1.0), graph_.number(-1.0));
     event.direction = 1;
@@ -255,7 +256,7 @@ std::string ModelCode::sides() {
   for (std::size_t k = 0; k < events_.size(); ++k) {
     if (!events_[k].terminal) continue;
     some = true;
-    side[k] = events_[k].failure ? "1.0" : "-1.0";
+    side[k] = events_[k].direction < 0 ? "1.0" : "-1.0";
   }
   if (!some) return "";
   for (std::size_t k = 0; k < side.size(); ++k) body += fmt::format("    side[{}] = {};\n", k, side[k]);

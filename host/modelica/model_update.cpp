@@ -47,7 +47,7 @@ std::vector<Node> ModelCode::roots_of_update(bool initial) {
     roots.push_back(equation.right);
   }
   for (const FlatAction& action : model_.flat.actions) {
-    const bool ends = action.kind == FlatAction::Kind::terminate;
+    const bool ends = action.kind != FlatAction::Kind::reinit;
     if (initial && !ends) continue;
     roots.push_back(action.guard);
     if (!ends) roots.push_back(action.value);
@@ -235,7 +235,7 @@ void ModelCode::all_now(Body& pass, bool initial) {
 
 void ModelCode::end(Body& pass) {
   for (const FlatAction& action : model_.flat.actions) {
-    if (action.kind != FlatAction::Kind::terminate) continue;
+    if (action.kind == FlatAction::Kind::reinit) continue;
     refresh(pass, action.guard);
     pass.line(fmt::format("d[{0}] = select({1}, 1.0, d[{0}]);", place_of_discrete_.at(action.variable),
                           pass.mask(action.guard)));

@@ -144,7 +144,9 @@ ExpressionPtr ExpressionParser::factor() {
 /// A primary, with the subscripts and members that exports append to brackets.
 ExpressionPtr ExpressionParser::suffixed() {
   ExpressionPtr result = primary();
-  const bool may = result->kind == Kind::tuple || result->kind == Kind::array || result->kind == Kind::call;
+  const Kind kind = result->kind;
+  const bool may = kind == Kind::tuple || kind == Kind::array || kind == Kind::call || kind == Kind::comprehension ||
+                   kind == Kind::matrix;
   while (may && stream_.at_any({"[", "."})) {
     ExpressionPtr outer = make(stream_.peek().is("[") ? Kind::element : Kind::member);
     NamePart part;
@@ -209,6 +211,7 @@ ExpressionPtr ExpressionParser::primary() {
     return name;
   }
   if (token.is("initial")) return reference();
+  if (token.is("#")) stream_.fail("the export has lost an expression here: export the model with another version");
   stream_.fail(fmt::format("expected an expression, found {}", stream_.found()));
 }
 

@@ -219,9 +219,7 @@ class Parser {
     for (;;) {
       if (stream_.accept("parameter")) {
         common.parameter = true;
-        if (stream_.peek().is("equation")) {
-          stream_.fail("parameter equations are not supported: use an initial equation");
-        }
+        if (stream_.accept("equation")) return guess(result);
       } else if (stream_.accept("constant")) {
         common.constant = true;
       } else if (stream_.accept("discrete")) {
@@ -257,6 +255,19 @@ class Parser {
     if (stream_.peek().kind == TokenKind::string) result.declarations.back().description = text_of_description();
     annotation(result);
     stream_.expect(";", "after the declaration");
+  }
+
+  /// parameter equation guess(x) = 1.0: where the search for initial values begins.
+  void guess(Class& result) {
+    if (!stream_.peek().is("guess")) {
+      stream_.fail(fmt::format("expected 'guess' after 'parameter equation', found {}", stream_.found()));
+    }
+    ExpressionPtr variable = expressions_.simple();
+    stream_.expect("=", "after the variable that is guessed");
+    result.guesses.emplace_back(std::move(variable), expressions_.expression());
+    if (stream_.peek().kind == TokenKind::string) text_of_description();
+    annotation(result);
+    stream_.expect(";", "after the guess");
   }
 
   Declaration component(const Declaration& common) {
@@ -328,6 +339,8 @@ class Parser {
       result.kind = Statement::Kind::leave;
     } else if (algorithm && stream_.accept("return")) {
       result.kind = Statement::Kind::back;
+    } else if (stream_.peek().is("#")) {
+      stream_.fail("the export has lost a statement here: export the model with another version");
     } else if (stream_.at_any({"partition", "subpartition"}) && !stream_.peek(1).is("=")) {
       stream_.fail("clocked models are not supported: use when sample(start, interval)");
     } else if (stream_.peek().is("connect") && stream_.peek(1).is("(")) {

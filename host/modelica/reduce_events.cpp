@@ -197,7 +197,7 @@ void Reducer::find_relations() {
   for (Node& condition : flat.conditions) condition = with_modes(condition);
   for (FlatAction& action : flat.actions) {
     action.guard = with_modes(action.guard);
-    if (action.kind == FlatAction::Kind::terminate) {
+    if (action.kind != FlatAction::Kind::reinit) {
       action.variable = made_discrete(fmt::format("ends: {}", action.message), Type::boolean);
     }
   }

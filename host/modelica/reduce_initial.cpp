@@ -1,6 +1,7 @@
 // The initial system: the equations with their derivatives, initial equations, and start values where these leave a
 // choice.
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -9,6 +10,12 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
+namespace {
+
+/// By which the sides of an initial equation may differ that follows from the others, relative to 1 and to them.
+constexpr double start_tolerance = 1e-6;
+
+}  // namespace
 
 bool acts_at_start(const FlatModel& model, Node condition) {
   const Graph& graph = model.graph;
@@ -206,6 +213,38 @@ void Reducer::gather_initial_equations() {
   model_.start_is_found = !model_.invariants.empty() && model_.initial_equations.size() == of_the_model;
 }
 
+/// An initial equation beyond those that determine the start: it is to follow from them. What the equations of the
+/// model do not have cannot be looked at.
+void Reducer::assert_at_start(const Equation& equation) {
+  std::set<Node> known(model_.states.begin(), model_.states.end());
+  for (const Equation& one : model_.equations) {
+    const std::vector<Node> nodes = graph_.below(one.residual);
+    known.insert(nodes.begin(), nodes.end());
+  }
+  for (const Node node : graph_.below(equation.residual)) {
+    const NodeData data = graph_[node];
+    if (data.op != Op::variable || known.contains(node) || discrete_.contains(data.index)) continue;
+    if (variable(data.index).is_parameter()) continue;
+    diagnostics_.error(equation.place, fmt::format("one initial equation too many: {}", equation.text));
+    return;
+  }
+  warn(equation.place,
+       fmt::format("one initial equation too many: {}; it needs to follow from the others", equation.text));
+  const auto size = [&](Node side) {
+    return side == no_node ? graph_.number(0.0) : graph_.call(Function::abs, graph_.actual(side));
+  };
+  const Node scale = graph_.add(graph_.number(1.0), graph_.add(size(equation.left), size(equation.right)));
+  const Node agrees = graph_.relation(Op::less_equal, size(equation.residual),
+                                      graph_.multiply(graph_.number(start_tolerance), scale), true);
+  FlatAction action;
+  action.kind = FlatAction::Kind::fail;
+  action.guard = graph_.conjunction(graph_.event(Op::initial), graph_.negation(agrees));
+  action.message = equation.text;
+  action.place = equation.place;
+  action.variable = made_discrete(fmt::format("ends: {}", equation.text), Type::boolean);
+  model_.flat.actions.push_back(action);
+}
+
 Reducer::StartUnknowns Reducer::start_unknowns() {
   const std::set<Node> states(model_.states.begin(), model_.states.end());
   StartUnknowns unknowns;
@@ -219,43 +258,48 @@ Reducer::StartUnknowns Reducer::start_unknowns() {
       if ((is_unknown(data.index) || free_parameter) && seen.insert(node).second) unknowns.all.push_back(node);
     }
   }
-  unknowns.states = unknowns.all.size();
+  // What has a start value to keep stands behind.
+  const auto is_parameter = [&](Node quantity) { return variable(graph_[quantity].index).is_parameter(); };
+  const auto parameters = std::stable_partition(unknowns.all.begin(), unknowns.all.end(),
+                                                [&](Node one) { return !is_parameter(one); });
+  unknowns.kept = static_cast<std::size_t>(parameters - unknowns.all.begin());
   unknowns.all.insert(unknowns.all.end(), model_.states.begin(), model_.states.end());
   // The last to be determined are those whose start is fixed, then those that have one.
   const auto weight = [&](Node state) {
     const FlatVariable& one = variable(graph_[state].index);
+    if (is_parameter(state)) return -1;
     if (graph_[state].order > 0) return 0;
-    return (one.fixed ? 100 : 0) + (one.start != no_node ? 10 : 0) + static_cast<int>(one.select);
+    return (one.fixed ? 100 : 0) + (one.keeps_start ? 50 : 0) + (one.start != no_node ? 10 : 0) +
+           static_cast<int>(one.select);
   };
-  std::stable_sort(unknowns.all.begin() + static_cast<std::ptrdiff_t>(unknowns.states), unknowns.all.end(),
+  std::stable_sort(unknowns.all.begin() + static_cast<std::ptrdiff_t>(unknowns.kept), unknowns.all.end(),
                    [&](Node a, Node b) { return weight(a) < weight(b); });
   return unknowns;
 }
 
-/// Which initial equation is for which unknown; reports equations that are too many and unknowns that lack one, but for
-/// states.
+/// Which initial equation is for which unknown; reports unknowns without a start value that lack one. Equations that are
+/// too many are to follow from the others.
 Matching Reducer::match_start(const StartUnknowns& unknowns) {
   const Incidence incidence = incidence_of(actual(model_.initial_equations), unknowns.all);
   const Matching matching = match(incidence, static_cast<int>(unknowns.all.size()));
-  for (std::size_t k = 0; k < unknowns.states; ++k) {
+  for (std::size_t k = 0; k < unknowns.kept; ++k) {
     if (matching.equation_of[k] >= 0) continue;
     diagnostics_.error(variable(graph_[unknowns.all[k]].index).place,
                        fmt::format("the initial system does not determine {}", quantity_name(unknowns.all[k])));
   }
+  if (diagnostics_.failed()) return matching;
   for (std::size_t i = 0; i < model_.initial_equations.size(); ++i) {
-    if (matching.unknown_of[i] >= 0) continue;
-    diagnostics_.error(model_.initial_equations[i].place,
-                       fmt::format("one initial equation too many: {}", model_.initial_equations[i].text));
+    if (matching.unknown_of[i] < 0) assert_at_start(model_.initial_equations[i]);
   }
   return matching;
 }
 
 void Reducer::warn_of_fixed(Node state) {
   const FlatVariable& one = variable(graph_[state].index);
-  if (!one.fixed || graph_[state].order > 0) return;
-  warn(one.place, fmt::format("the start of '{}' is fixed, but follows from other equations: it is where the "
-                              "search begins",
-                              quantity_name(state)));
+  if ((!one.fixed && !one.keeps_start) || graph_[state].order > 0) return;
+  warn(one.place,
+       fmt::format("the start of '{}' is {}, but follows from other equations: it is where the search begins",
+                   quantity_name(state), one.fixed ? "fixed" : "prioritized"));
 }
 
 /// Reports a start value that depends on unknowns.
@@ -270,7 +314,7 @@ void Reducer::check_start(Node state, const std::vector<Node>& unknowns) {
   }
 }
 
-/// States that no equation is for keep their start values. Returns the unknowns that have one.
+/// States and parameters that no equation is for keep their start values. Returns the unknowns that have one.
 std::vector<Node> Reducer::fix_undetermined(const StartUnknowns& unknowns, const Matching& matching) {
   std::vector<Node> determined;
   std::vector<std::string> assumed;
@@ -278,11 +322,17 @@ std::vector<Node> Reducer::fix_undetermined(const StartUnknowns& unknowns, const
     const Node unknown = unknowns.all[k];
     if (matching.equation_of[k] >= 0) {
       determined.push_back(unknown);
-      if (k >= unknowns.states) warn_of_fixed(unknown);
+      if (k >= unknowns.kept) warn_of_fixed(unknown);
     } else {
       model_.fixed.push_back(unknown);
       check_start(unknown, unknowns.all);
-      if (!variable(graph_[unknown].index).fixed) assumed.push_back(quantity_name(unknown));
+      const FlatVariable& one = variable(graph_[unknown].index);
+      if (one.is_parameter()) {
+        warn(one.place,
+             fmt::format("no initial equation determines the parameter '{}': it keeps its start value", one.name));
+      } else if (!one.fixed) {
+        assumed.push_back(quantity_name(unknown));
+      }
     }
   }
   model_.start_is_found = model_.start_is_found && !assumed.empty();
@@ -308,9 +358,8 @@ void Reducer::order_start() {
   order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
   of_start_ = false;
   // Parameters that the initial system determines are constants of the solution.
-  for (std::size_t k = 0; k < unknowns.states; ++k) {
-    if (variable(graph_[unknowns.all[k]].index).is_parameter()) model_.states.push_back(unknowns.all[k]);
-  }
+  std::copy_if(unknowns.all.begin(), unknowns.all.end(), std::back_inserter(model_.states),
+               [&](Node one) { return variable(graph_[one].index).is_parameter(); });
 }
 
 }  // namespace manyfold::modelica

@@ -128,10 +128,10 @@ class Reducer {
   void gather_stage_equations();
 
   // reduce_initial.cpp
-  /// Of the initial system: first the unknowns that it alone has, then the states from number `states` on.
+  /// Of the initial system: first the unknowns that it alone has; from number `kept` on those with a start value to keep.
   struct StartUnknowns {
     std::vector<Node> all;
-    std::size_t states = 0;
+    std::size_t kept = 0;
   };
   void order_start();
   StartUnknowns start_unknowns();
@@ -143,6 +143,7 @@ class Reducer {
   Node discrete_at_start(int index);
   void simplify(Equation& equation);
   void gather_initial_equations();
+  void assert_at_start(const Equation& equation);
   void take_first_reinit();
   int value_before(int index);
   std::set<int> starts_of(int index);

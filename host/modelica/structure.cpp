@@ -245,14 +245,39 @@ Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns
     const auto entry = open.find(i);
     if (entry != open.end() && entry->second.size() == 1 && solvable(i, *entry->second.begin())) ready.insert(i);
   };
+  // The best to guess is the unknown of most open equations; of equals, the one that makes most of them solvable.
+  const auto score_of = [&](int j) {
+    long degree = 0;
+    long helps = 0;
+    for (const int i : equations_of[j]) {
+      const auto entry = open.find(i);
+      if (entry == open.end()) continue;
+      ++degree;
+      if (entry->second.size() == 2) ++helps;
+    }
+    return static_cast<long>(weight(j)) * 1'000'000 + helps * 1000 + degree;
+  };
+  std::map<int, std::pair<long, int>> key_of;  // by unknown: less its score, and its place among equals
+  std::set<std::pair<long, int>> by_score;     // keys of those that are not known
+  for (std::size_t k = 0; k < unknowns.size(); ++k) {
+    key_of[unknowns[k]] = {-score_of(unknowns[k]), static_cast<int>(k)};
+    by_score.insert(key_of[unknowns[k]]);
+  }
   const auto settle = [&](int j) {
     known.insert(j);
+    by_score.erase(key_of[j]);
     for (const int i : equations_of[j]) {
       const auto entry = open.find(i);
       if (entry == open.end()) continue;
       entry->second.erase(j);
       ready.erase(i);
       consider(i);
+      if (entry->second.size() > 2) continue;
+      for (const int other : entry->second) {
+        if (by_score.erase(key_of[other]) == 0) continue;
+        key_of[other].first = -score_of(other);
+        by_score.insert(key_of[other]);
+      }
     }
   };
   for (const int i : equations) consider(i);
@@ -273,25 +298,7 @@ Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns
       settle(j);
       continue;
     }
-    // The unknown of most open equations; of equals, the one that makes most of them solvable.
-    int best = -1;
-    long best_score = -1;
-    for (const int j : unknowns) {
-      if (known.contains(j)) continue;
-      long degree = 0;
-      long helps = 0;
-      for (const int i : equations_of[j]) {
-        const auto entry = open.find(i);
-        if (entry == open.end()) continue;
-        ++degree;
-        if (entry->second.size() == 2) ++helps;
-      }
-      const long score = (static_cast<long>(weight(j)) * 1'000'000 + helps * 1000 + degree) + 1;
-      if (score > best_score) {
-        best_score = score;
-        best = j;
-      }
-    }
+    const int best = unknowns[at(by_score.begin()->second)];
     result.torn.push_back(best);
     settle(best);
   }

@@ -128,6 +128,7 @@ struct Class {
   std::string description;
   std::vector<Declaration> declarations;
   std::vector<Section> sections;
+  std::vector<std::pair<ExpressionPtr, ExpressionPtr>> guesses;  ///< parameter equation guess(x) = value
   std::vector<std::unique_ptr<Class>> classes;
   std::vector<std::string> literals;  ///< of an enumeration
   std::string base;                   ///< type X = base(...)

@@ -29,6 +29,8 @@ struct Value {
   static Value vector(std::vector<Node> nodes);
   bool is_scalar() const;
   bool is_record() const;
+  bool is_numeric() const;            ///< a number or an array of numbers
+  std::size_t element_count() const;  ///< of an array; otherwise 1
 };
 
 /// Of a record.
@@ -58,6 +60,22 @@ inline bool Value::is_scalar() const {
 }
 inline bool Value::is_record() const {
   return !fields.empty() && function == nullptr;
+}
+
+inline std::size_t Value::element_count() const {
+  std::size_t count = 1;
+  for (const int dim : dims) count *= static_cast<std::size_t>(dim);
+  return count;
+}
+inline bool Value::is_numeric() const {
+  return !is_text && fields.empty() && items.size() == element_count();
+}
+
+/// The nodes of a value and of all its parts, one after the other.
+inline void gather(const Value& value, std::vector<Node>& nodes) {
+  nodes.insert(nodes.end(), value.items.begin(), value.items.end());
+  for (const Value& element : value.elements) gather(element, nodes);
+  for (const Member& field : value.fields) gather(field.value, nodes);
 }
 
 /// "[2, 3]", or "a number".

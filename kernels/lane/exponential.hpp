@@ -3,7 +3,7 @@
 // register survives it, and where all of a step waits for an exponential, as with diodes and transistors, so does the
 // way to the function and back. Registers for half as many numbers, AVX2, are too few to gain by it.
 #if defined(__AVX512F__)
-#include <immintrin.h>
+#include <xsimd/xsimd.hpp>
 
 #include "qualifiers.hpp"
 

@@ -158,4 +158,48 @@ TEST(Diagnostics, DamagedTextsAreRefusedOrCompiled) {
   EXPECT_GT(refused, 1000);
 }
 
+// Derivatives that no equation has are not known at events.
+TEST(Diagnostics, DerivativesThatNothingGives) {
+  expect_errors(
+      "model m\nReal x;\nInteger n;\ninitial equation\npre(n) = der(x);\nequation\nx = time ^ 3;\nwhen time > 1 "
+      "then\nn = pre(n) + 1;\nend when;\nend m;\n",
+      {"m.mo:2:6: error: der(x) is needed at an event", "add a variable with the equation w = der(x)"});
+}
+
+// Tables, texts, records and functions where numbers are needed.
+TEST(Diagnostics, ValuesThatAreNoNumbers) {
+  const std::string classes =
+      "class 'T'\nextends ExternalObject;\nfunction constructor\ninput Real[:, :] 'table';\ninput Integer[:] "
+      "'columns';\noutput 'T' 'o';\nexternal \"C\" 'o' = ModelicaStandardTables_CombiTable1D_init3('table');\nend "
+      "constructor;\nend 'T';\nfunction 'v'\ninput 'T' 'o';\ninput Integer 'c';\ninput Real 'u';\noutput Real 'y';\n"
+      "external \"C\" 'y' = ModelicaStandardTables_CombiTable1D_getValue('o', 'c', 'u');\nend 'v';\nfunction "
+      "'g'\ninput "
+      "'T' 'o';\noutput Real 'y'[2];\nalgorithm\n'y' := 'o';\nend 'g';\nrecord 'E'\nend 'E';\nrecord 'R'\nReal "
+      "'x';\nend "
+      "'R';\n";
+  const auto refuses = [&](const std::string& equation, const std::string& message) {
+    expect_errors("package 'P'\n" + classes +
+                      "model 'P'\nparameter 'T' 't' = 'T'({{0.0, 1.0}, {1.0, 2.0}}, {2});\nparameter 'T' 'u' = "
+                      "'T'({{0.0, 5.0}, {1.0, 6.0}}, {2});\n'E' 'e';\nReal 'x';\nequation\n" +
+                      equation + "\nend 'P';\nend 'P';\n",
+                  {message});
+  };
+  refuses("'x' = 1 + 't';", "cannot compute with a number and a table");
+  refuses("'x' = 2 * 't';", "cannot compute with a number and a table");
+  refuses("'x' = max(1, 't');", "cannot compute with a number and a table");
+  refuses("'x' = if 1 < 't' then 1 else 2;", "cannot compute with a number and a table");
+  refuses("'x' = 1 + 'e';", "cannot compute with a number and a record");
+  refuses("'x' = ({1, 't'})[2];", "the elements of an array differ: a number and a table");
+  refuses("'x' = (['t'])[1, 1];", "no part of a matrix");
+  refuses("'x' = (fill('t', 2))[2];", "fill takes numbers, found a table");
+  refuses("'x' = if (cat(1, {\"a\"}, {\"b\"}))[1] == \"a\" then 1 else 2;", "cat takes arrays of numbers, found");
+  refuses("'x' = (cat(1, {'R'(1)}, {'R'(3)}))[1].'x';", "cat takes arrays of numbers, found an array of records [1]");
+  refuses("'x' = sum({'R'(1)});", "sum takes numbers, found an array of records [1]");
+  refuses("'x' = sin('t');", "sin takes numbers, found a table");
+  refuses("'x' = sum('g'('t'));", "'y' is an array [2], and is assigned a table");
+  refuses("'x' = 'v'(if time > 1 then 't' else 'u', 1, 0.5);", "the branches are different tables or functions");
+  refuses("der('x') = 1;\nwhen 'x' > 1 then\nreinit('x', 't');\nend when;", "a number is set to a table");
+  refuses("der('x') = 1;\nwhen 'x' > 1 then\nreinit('x', {1, 2});\nend when;", "a number is set to an array [2]");
+}
+
 }  // namespace

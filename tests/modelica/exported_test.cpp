@@ -65,6 +65,22 @@ TEST(Exported, StatesThatThePreferredOnesReplace) {
   EXPECT_EQ(model.equations, 4);
 }
 
+// Dimensions follow from those of other arrays, and of the value of the array itself.
+TEST(Exported, DimensionsOfValues) {
+  const CompiledModel model = compiled(model_text(
+      "parameter Real A[:, size(A, 1)] = [0, 1; -4, -1], B[size(A, 1), :] = [0; 1];\nReal x[size(A, 1)](each start = "
+      "1.0), u[size(B, 2)];",
+      "der(x) = A * x + B * u;\nu = {time};"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"x[1]", "x[2]"}));
+  // A parameter that is a dimension chooses among the cases of a loop.
+  EXPECT_EQ(compiled(model_text("parameter Integer n = 3; Real T[n];",
+                                "for i in 1:n loop\nif i == n then\nT[i] = time;\nelse\nT[i] = 2 * T[i + 1];\nend "
+                                "if;\nend for;"))
+                .equations,
+            3);
+  expect_errors(model_text("parameter Real A[size(A, 1)]; Real x;", "x = A[1];"), {"unknown name 'A'"});
+}
+
 TEST(Exported, ArraysAreJoinedAlongEveryDimension) {
   const CompiledModel model = compiled(model_text(
       "Real a[2, 2](each start = 1.0), b[2, 1], c[2, 3], d[3, 2], e[2, 1];",
@@ -101,17 +117,20 @@ TEST(Exported, StringsMakeMessages) {
                 {"strings that compute are not supported"});
 }
 
-// What is not looked at is warned of.
-TEST(Exported, AssertionsThatAreNotLookedAt) {
-  const CompiledModel model =
-      compiled(model_text("Real x(start = 1.0);",
-                          "der(x) = -x;\nassert(x > 0.5, \"low\", AssertionLevel.warning);\nwhen x < 0.3 "
-                          "then\nassert(time < 1, \"late\");\n"
-                          "end when;"));
-  ASSERT_EQ(model.warnings.size(), 2U);
+// What is not looked at is warned of. Assertions of when clauses and of the start on what varies are looked at then
+// alone: they make no events of their relations.
+TEST(Exported, AssertionsOfEvents) {
+  const CompiledModel model = compiled(
+      "model m\nReal x(start = 1.0);\ninitial equation\nassert(x < 2.0, \"high\");\nequation\nder(x) = -x;\n"
+      "assert(x > 0.5, \"low\", AssertionLevel.warning);\nwhen x < 0.3 then\nassert(x < 0.1, \"late\");\nend when;\n"
+      "end m;\n");
+  ASSERT_EQ(model.warnings.size(), 1U);
   EXPECT_NE(model.warnings[0].find("an assertion whose level is warning is not looked at"), std::string::npos);
-  EXPECT_NE(model.warnings[1].find("an assertion within a when clause is not looked at"), std::string::npos);
-  EXPECT_EQ(model.header.find("assert:"), std::string::npos);
+  EXPECT_NE(model.header.find("events[] = {\n      {.name = \"x < 0.3\", .direction = 1},\n      {.name = \"assert: "
+                              "high\", .direction = 1, .terminal = true, .failure = true},\n      {.name = \"assert: "
+                              "late\", .direction = 1, .terminal = true, .failure = true},\n  };"),
+            std::string::npos)
+      << model.header;
 }
 
 // In an algorithm pre means the variable, also where it has been assigned to.
@@ -337,6 +356,151 @@ TEST(Exported, FiltersOfAllKinds) {
   expect(stop, 2, -0.6690620056531233, 4.612579862701652, true);
 }
 
+// Values of functions, one after the other, by what constants give.
+std::vector<double> values_of(const std::string& classes, const std::vector<std::string>& calls) {
+  std::string equations;
+  for (std::size_t k = 1; k <= calls.size(); ++k) {
+    equations += "y[" + std::to_string(k) + "] = time + " + calls[k - 1] + ";\n";
+  }
+  const CompiledModel model =
+      compiled(package_text(classes, "Real y[" + std::to_string(calls.size()) + "];", equations));
+  std::vector<double> values;
+  for (std::size_t k = 1; k <= calls.size(); ++k) {
+    values.push_back(number_after(model.header, "y_" + std::to_string(k) + " = t + "));
+  }
+  return values;
+}
+
+const std::string points = "record 'P'\nReal 'x';\nReal 'y';\nend 'P';\n";
+
+// Arrays of records are assigned as a whole, by elements and by members, and each branch of a condition has its own.
+TEST(Exported, ArraysOfRecordsInFunctions) {
+  const std::vector<double> values = values_of(
+      points +
+          "function 'f'\ninput Real 'a';\ninput Integer 'k';\noutput Real 'b';\n'P' 'ps'[2];\nalgorithm\n"
+          "'ps'[1].'x' := 'a';\n'ps'[1].'y' := 2.0 * 'a';\n'ps'[2] := 'P'(3.0 * 'a', 4.0 * 'a');\n'ps'['k'].'y' := "
+          "7.0;\n'b' := 'ps'[1].'x' + 10.0 * 'ps'[1].'y' + 100.0 * 'ps'[2].'x' + 1000.0 * 'ps'[2].'y';\nend 'f';\n"
+          "function 'g'\ninput Real 'a';\noutput Real 'b';\n'P' 'ps'[2];\nalgorithm\nif 'a' > 0.5 then\n'ps' := "
+          "{'P'(1.0, 2.0), 'P'(3.0, 4.0)};\nelse\n'ps' := {'P'(5.0, 6.0), 'P'(7.0, 8.0)};\nend if;\n'b' := 'ps'[1].'x' "
+          "+ 10.0 * 'ps'[2].'y';\nend 'g';",
+      {"'f'(1.0, 1)", "'f'(1.0, 2)", "'g'(1.0)", "'g'(0.0)"});
+  EXPECT_EQ(values, (std::vector<double>{4371.0, 7321.0, 41.0, 85.0}));
+  // Where the condition varies, both branches are in the equations.
+  const CompiledModel model = compiled(package_text(points, "'P' 'ps'[2];\nReal 'z';",
+                                                    "'ps' = if time > 0.5 then {'P'(1.0, 2.0), 'P'(3.0, 4.0)} else "
+                                                    "{'P'(5.0, 6.0), 'P'(7.0, 8.0)};\n'z' = 'ps'[2].'y';"));
+  EXPECT_NE(model.header.find("4.0, 8.0)"), std::string::npos) << model.header;
+  expect_errors(package_text(points, "'P' 'ps'[2];", "'ps' = {'P'(1.0, 2.0), time};"),
+                {"the elements of an array differ: records and others"});
+}
+
+// When clauses and algorithms set whole records.
+TEST(Exported, RecordsAreSetAsAWhole) {
+  const CompiledModel model =
+      compiled(points +
+               "model m\n'P' 'p', 'r';\ndiscrete 'P' 'd';\nequation\nwhen time > 0.5 then\n'd' = 'P'(time, 3.0);\nend "
+               "when;\nalgorithm\n'p' := 'P'(time, 2.0 * time);\n'p'.'y' := 'p'.'y' + 1.0;\n'r' := 'p';\nend m;\n");
+  EXPECT_EQ(model.equations, 4);
+  EXPECT_NE(model.header.find("{.name = \"d.y\""), std::string::npos) << model.header;
+  expect_errors(model_text("Real v[2];", "v = {time, time};\nalgorithm\nv := {time, 1.0, 2.0};"),
+                {"the sides differ: an array [2] and an array [3]"});
+}
+
+// An initial equation beyond those that determine the start is to follow from them, which is looked at.
+TEST(Exported, InitialEquationsThatFollowFromOthers) {
+  const CompiledModel model =
+      compiled("model m\nReal x, y;\ninitial equation\nx = 1;\ny = 2;\nequation\ny = 2 * x;\nder(x) = -x;\nend m;\n");
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("one initial equation too many: initial: y = 2; it needs to follow from the others"),
+            std::string::npos)
+      << model.warnings[0];
+  EXPECT_NE(model.header.find("\"assert: initial: y = 2\", .direction = 1, .terminal = true, .failure = true"),
+            std::string::npos)
+      << model.header;
+}
+
+TEST(Exported, FreeParametersKeepTheirStart) {
+  const CompiledModel model = compiled(
+      model_text("parameter Real p(fixed = false, start = 7.5); Real x(start = 1, fixed = true);", "der(x) = -p * x;"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"x", "p"}));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("no initial equation determines the parameter 'p': it keeps its start value"),
+            std::string::npos)
+      << model.warnings[0];
+}
+
+// A when clause within an if equation is there or not, as parameters say.
+TEST(Exported, WhenClausesUnderConditions) {
+  const auto text = [](const std::string& condition) {
+    return model_text("parameter Boolean b = false, c = true;\nReal x(start = 0.0);\ndiscrete Real d;",
+                      "der(x) = 1;\nif " + condition +
+                          " then\nwhen x > 0.5 then\nreinit(x, 7);\nd = 3;\nend when;\nelse\nwhen x > 0.6 then\nd = "
+                          "4;\nend when;\nend if;");
+  };
+  const std::string off = compiled(text("b")).header;
+  EXPECT_EQ(off.find("0.5 < x"), std::string::npos) << off;
+  EXPECT_EQ(off.find("7.0"), std::string::npos) << off;
+  EXPECT_NE(off.find("0.6 < x"), std::string::npos) << off;
+  const std::string on = compiled(text("c")).header;
+  EXPECT_NE(on.find("0.5 < x"), std::string::npos) << on;
+  EXPECT_EQ(on.find("0.6 < x"), std::string::npos) << on;
+  expect_errors(text("time > 1"),
+                {"m.mo:7:4: error: a when clause stands under this condition, which varies: needs one of parameters"});
+}
+
+// A loop whose condition depends on variables is written out, turn by turn; how often it may turn is asserted.
+TEST(Exported, LoopsThatDependOnVariables) {
+  const std::string search =
+      "function 'root'\ninput Real 'x';\noutput Real 'y';\nInteger 'i' = 0;\nBoolean 'found' = false;\nalgorithm\n"
+      "'y' := 1.0;\nwhile 'i' < 12 and not 'found' loop\n'i' := 'i' + 1;\n'y' := 0.5 * ('y' + 'x' / 'y');\nif abs('y' "
+      "* "
+      "'y' - 'x') < 1e-13 then\n'found' := true;\nend if;\nend while;\nend 'root';\n";
+  const std::string halves =
+      "function 'half'\ninput Real 'x';\noutput Real 'y' = 'x';\nalgorithm\nwhile 'y' > 1.0 loop\n'y' := 'y' / "
+      "2.0;\nif "
+      "'y' < 1.5 then\nbreak;\nend if;\nend while;\nend 'half';\n";
+  const CompiledModel model =
+      compiled(package_text(search + halves, "Real 'u';\nReal 'v';", "'u' = 'root'(1.0 + time);\n'v' = 'half'(time);"));
+  EXPECT_NE(model.header.find("assert: a loop turns more than 64 times"), std::string::npos);
+  EXPECT_EQ(model.header.find("assert: a loop turns more than 12 times"), std::string::npos);
+  const std::string large =
+      "function 'f'\ninput Real 'x';\noutput Real 'y' = 'x';\nReal 'v'[200];\nalgorithm\nwhile 'y' > 1.0 loop\nfor 'i' "
+      "in 1:200 loop\n'v'['i'] := sin('y' + 'i');\nend for;\n'y' := sum('v');\nend while;\nend 'f';\n";
+  expect_errors(package_text(large, "Real 'u';", "'u' = 'f'(time);"),
+                {"how often this loop turns depends on variables, and it is too long to be written out"});
+  // Long arrays in sight of a short loop are no reason to take long.
+  const std::string wide =
+      "function 'f'\ninput Real 'x';\noutput Real 'y' = 'x';\nReal 'v'[100000];\nalgorithm\nwhile 'y' > 1.0 loop\n'y' "
+      ":= "
+      "'y' / 2.0;\nend while;\nend 'f';\n";
+  expect_errors(package_text(wide, "Real 'u';", "'u' = 'f'(time);"), {"it is too long to be written out"});
+}
+
+// guess(x) is where the search for x begins; decorations link to other files.
+TEST(Exported, GuessesAndDecorations) {
+  const CompiledModel model = compiled(
+      "package 'P'\n@1 model 'P'\nReal 'x';\nparameter equation guess('x') = prioritize(1.5, 1) \"of x\";\nReal 'y' "
+      "@2;\n"
+      "initial equation\n'y' = guess('x') + 1.0;\nequation\n@17 der('x') = -'x' @ 4;\nder('y') = 'x' * 2.0@5;\nend "
+      "'P';\nend 'P';\n");
+  EXPECT_NE(model.header.find("1.5"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("2.5"), std::string::npos) << model.header;
+  // Where there is a choice, what is prioritized keeps its start.
+  const CompiledModel chosen = compiled(
+      "model m\nReal x(start = 1), y(start = 2), z;\ninitial equation\nx + y = z;\nprioritize(y, 1);\nequation\nder(x) "
+      "= "
+      "1;\nder(y) = x;\nz = 7;\nend m;\n");
+  ASSERT_EQ(chosen.notes.size(), 1U);
+  EXPECT_EQ(chosen.notes[0], "start values taken as fixed: y");
+  // Of parameters it is the value.
+  const CompiledModel parameters = compiled(
+      "model m\nparameter Real k = 3;\nparameter Real a, b;\nReal y;\nparameter equation guess(a) = 2 * k;\n"
+      "parameter equation guess(b) = a + 1;\nequation\ny = a * time + b;\nend m;\n");
+  EXPECT_NE(parameters.header.find("p[1] = 2.0 * k_;\n    p[2] = p[1] + 1.0;"), std::string::npos) << parameters.header;
+  expect_errors("model m\nReal x;\nparameter equation x = 1;\nequation\nx = 1;\nend m;\n",
+                {"m.mo:3:20: error: expected 'guess' after 'parameter equation', found 'x'"});
+}
+
 // Constructors have lost what they do, `result(re = re, im = im)`; elsewhere an output without a value is an error.
 TEST(Exported, ConstructorsWithoutTheirBody) {
   const std::string complex = "record 'C'\nReal 're';\nReal 'im';\nend 'C';\n";
@@ -472,8 +636,14 @@ TEST(Exported, FunctionsThatExportsLeaveOut) {
   EXPECT_NEAR(value(15), 3.0, 1e-14);
 }
 
-// A result file takes no name that begins with a bracket or a minus.
 TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
+  expect_errors(model_text("Real y;", "y = delay(time, 0.1);"), {"a chain of first-order lags may take their place"});
+  expect_errors(model_text("Real a, b;", "(a, b) = spatialDistribution(1.0, 2.0, time, true);"),
+                {"discretise the transport in space"});
+  expect_errors(model_text("Real y;", "y = time;\nalgorithm\n#UNKNOWN STATEMENT#;"),
+                {"m.mo:6:1: error: the export has lost a statement here"});
+  expect_errors(model_text("Real y;", "y = if \"a\" < \"b\" then 1 else 2;"),
+                {"strings that compute are not supported"});
   expect_errors("model m\nReal y;\nequation\npartition\nClock c = Clock(0.1);\nend m;\n",
                 {"clocked models are not supported"});
 }

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include <manyfold/error.hpp>
 
+#include "host/modelica/structure.hpp"
 #include "tests/modelica/compiled.hpp"
 
 namespace {
@@ -150,6 +152,25 @@ TEST(ModelStructure, SlopesOfStagesAreTorn) {
   EXPECT_EQ(model.stage_dimension, 1);
   EXPECT_NE(model.header.find("z[0] = (a - base[0]) * over_gamma_h;"), std::string::npos) << model.header;
   EXPECT_NE(model.header.find("const auto a = base[0] + gamma_h * der_a;"), std::string::npos) << model.header;
+}
+
+// The time to tear a chain grows with its length, not with the square of it, which would be minutes.
+TEST(Structure, TearingOfLongChains) {
+  constexpr int links = 50'000;
+  manyfold::modelica::Incidence incidence;
+  std::vector<int> all;
+  for (int i = 0; i < links; ++i) {
+    all.push_back(i);
+    incidence.push_back({i});
+    if (i > 0) incidence.back().push_back(i - 1);
+    if (i + 1 < links) incidence.back().push_back(i + 1);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const auto tearing = manyfold::modelica::tear(
+      all, all, incidence, [](int i, int j) { return i == j; }, [](int) { return 0; });
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_EQ(tearing.torn.size() + tearing.steps.size(), all.size());
+  EXPECT_LT(took.count(), 20.0);
 }
 
 // An inductance of zero leaves no state: the equation with it is none for the slope of the current.

@@ -260,8 +260,8 @@ Reducer::StartUnknowns Reducer::start_unknowns() {
   }
   // What has a start value to keep stands behind.
   const auto is_parameter = [&](Node quantity) { return variable(graph_[quantity].index).is_parameter(); };
-  const auto parameters = std::stable_partition(unknowns.all.begin(), unknowns.all.end(),
-                                                [&](Node one) { return !is_parameter(one); });
+  const auto parameters =
+      std::stable_partition(unknowns.all.begin(), unknowns.all.end(), [&](Node one) { return !is_parameter(one); });
   unknowns.kept = static_cast<std::size_t>(parameters - unknowns.all.begin());
   unknowns.all.insert(unknowns.all.end(), model_.states.begin(), model_.states.end());
   // The last to be determined are those whose start is fixed, then those that have one.
@@ -277,8 +277,8 @@ Reducer::StartUnknowns Reducer::start_unknowns() {
   return unknowns;
 }
 
-/// Which initial equation is for which unknown; reports unknowns without a start value that lack one. Equations that are
-/// too many are to follow from the others.
+/// Which initial equation is for which unknown; reports unknowns without a start value that lack one. Equations that
+/// are too many are to follow from the others.
 Matching Reducer::match_start(const StartUnknowns& unknowns) {
   const Incidence incidence = incidence_of(actual(model_.initial_equations), unknowns.all);
   const Matching matching = match(incidence, static_cast<int>(unknowns.all.size()));

@@ -128,7 +128,8 @@ class Reducer {
   void gather_stage_equations();
 
   // reduce_initial.cpp
-  /// Of the initial system: first the unknowns that it alone has; from number `kept` on those with a start value to keep.
+  /// Of the initial system: first the unknowns that it alone has; from number `kept` on those with a start value to
+  /// keep.
   struct StartUnknowns {
     std::vector<Node> all;
     std::size_t kept = 0;

@@ -1,8 +1,7 @@
 #pragma once
-// LU of one small matrix per lane on a fixed sparsity pattern with a fixed order of pivots, both known at compile time:
-// A = L D U with ones on the diagonals of L and U. In a substitution every unknown waits for others by one operation
-// only. The factorisation is a list of scalar operations, unrolled while it is short. Fixed pivots can be bad ones for
-// some entries: `factor` measures that per lane, and the caller turns to `PivotedLU` for those lanes.
+// LU of one small matrix per lane on a fixed sparsity pattern with a fixed order of pivots, both known at compile time.
+// The factorisation is a list of scalar operations, unrolled while it is short. Fixed pivots can be bad ones for some
+// entries: `factor` measures that per lane, and the caller turns to `PivotedLU` for those lanes.
 #include "../lane/static_for.hpp"
 #include "complex.hpp"
 #include "ordering.hpp"
@@ -11,10 +10,9 @@ namespace manyfold {
 
 namespace sparse_lu {
 
-enum class Kind : char { reciprocal, multiplier, update, scaling };
+enum class Kind : char { reciprocal, multiplier, update };
 
-/// value[target] = 1/value[target] | value[target] *= value[left] | value[target] -= value[left] * value[right] |
-/// value[target] *= value[left]
+/// value[target] = 1/value[target] | value[target] *= value[left] | value[target] -= value[left] * value[right]
 /// Of a reciprocal, `left` to `right` are the entries right of the diagonal that the elimination has changed.
 struct Operation {
   Kind kind = Kind::update;
@@ -43,8 +41,6 @@ constexpr void for_each_operation(const Pattern<n>& pattern, const Entries<n, Sl
         visit(Kind::update, filled.slot(i, filled.column[right]), below, right);
       }
     }
-    for (int right = diagonal + 1; right < filled.begin[k + 1]; ++right)
-      visit(Kind::scaling, right, diagonal, diagonal);
   }
 }
 
@@ -60,7 +56,7 @@ constexpr int count_operations(const Pattern<n>& filled) {
     }
   }
   int total = 0;
-  for (int k = 0; k < n; ++k) total += 1 + below[k] * (1 + right[k]) + right[k];
+  for (int k = 0; k < n; ++k) total += 1 + below[k] * (1 + right[k]);
   return total;
 }
 
@@ -170,8 +166,6 @@ class SparseLU {
           apply<sparse_lu::Kind::update>(operation, scale, good);
         } else if (operation.kind == sparse_lu::Kind::multiplier) {
           apply<sparse_lu::Kind::multiplier>(operation, scale, good);
-        } else if (operation.kind == sparse_lu::Kind::scaling) {
-          apply<sparse_lu::Kind::scaling>(operation, scale, good);
         } else {
           apply<sparse_lu::Kind::reciprocal>(operation, scale, good);
         }
@@ -188,10 +182,13 @@ class SparseLU {
       const int i = lower_row(k);
       x[i] = x[i] - value_[lower_slot(k)] * x[lower_column(k)];
     });
-    each<n>([&](auto k) { x[k] = x[k] * value_[diagonal_slot(k)]; });
     each<upper.size>([&](auto k) {
       const int i = upper_row(k);
-      x[i] = x[i] - value_[upper_slot(k)] * x[upper_column(k)];
+      if (upper_column(k) == i) {
+        x[i] = x[i] * value_[upper_slot(k)];
+      } else {
+        x[i] = x[i] - value_[upper_slot(k)] * x[upper_column(k)];
+      }
     });
     each<n>([&](auto k) { b[pivot_column(k)] = x[k]; });
   }
@@ -202,9 +199,13 @@ class SparseLU {
     each<n>([&](auto k) { x[k] = b[pivot_column(k)]; });
     each<upper.size>([&](auto reverse) {
       const int k = upper.size - 1 - reverse;
-      x[upper_column(k)] = x[upper_column(k)] - value_[upper_slot(k)] * x[upper_row(k)];
+      const int i = upper_row(k);
+      if (upper_column(k) == i) {
+        x[i] = x[i] * value_[upper_slot(k)];
+      } else {
+        x[upper_column(k)] = x[upper_column(k)] - value_[upper_slot(k)] * x[i];
+      }
     });
-    each<n>([&](auto k) { x[k] = x[k] * value_[diagonal_slot(k)]; });
     each<lower.size>([&](auto reverse) {
       const int k = lower.size - 1 - reverse;
       x[lower_column(k)] = x[lower_column(k)] - value_[lower_slot(k)] * x[lower_row(k)];
@@ -273,11 +274,11 @@ class SparseLU {
     return result;
   }
   static constexpr auto list_upper() {
-    Substitution<filled.size - n - lower_count()> result;
+    Substitution<filled.size - lower_count()> result;
     int at = 0;
-    // Row by row from the last.
+    // Row by row from the last; the diagonal, stored as its reciprocal, ends the row.
     for (int k = filled.size - 1; k >= 0; --k) {
-      if (filled.column[k] <= filled.row[k]) continue;
+      if (filled.column[k] < filled.row[k]) continue;
       result.row[at] = filled.row[k];
       result.column[at] = filled.column[k];
       result.slot[at++] = static_cast<short>(k);
@@ -286,16 +287,6 @@ class SparseLU {
   }
   static constexpr auto lower = list_lower();
   static constexpr auto upper = list_upper();
-
-  struct Diagonal {
-    short slot[n] = {};
-  };
-  static constexpr Diagonal list_diagonal() {
-    Diagonal result;
-    for (int k = 0; k < n; ++k) result.slot[k] = static_cast<short>(filled.slot(k, k));
-    return result;
-  }
-  static constexpr Diagonal diagonal = list_diagonal();
 
   static constexpr MANYFOLD_INLINE int row_of(int k) { return placement.row[k]; }
   static constexpr MANYFOLD_INLINE int target_of(int k) { return placement.slot[k]; }
@@ -307,7 +298,6 @@ class SparseLU {
   static constexpr MANYFOLD_INLINE int upper_row(int k) { return upper.row[k]; }
   static constexpr MANYFOLD_INLINE int upper_column(int k) { return upper.column[k]; }
   static constexpr MANYFOLD_INLINE int upper_slot(int k) { return upper.slot[k]; }
-  static constexpr MANYFOLD_INLINE int diagonal_slot(int k) { return diagonal.slot[k]; }
   static constexpr MANYFOLD_INLINE int row_of_slot(int k) { return filled.row[k]; }
   static constexpr MANYFOLD_INLINE int column_of_slot(int k) { return filled.column[k]; }
 
@@ -326,8 +316,6 @@ class SparseLU {
       target = target * value_[operation.left];
       good = good & (magnitude(target) * scale[column_of_slot(operation.target)] <=
                      Real(growth_limit) * scale[row_of_slot(operation.target)]);
-    } else if constexpr (kind == sparse_lu::Kind::scaling) {
-      target = target * value_[operation.left];
     } else {
       target = target - value_[operation.left] * value_[operation.right];
     }

@@ -351,10 +351,11 @@ class Integrator {
 
   MANYFOLD_INLINE const State& state() const { return state_; }
 
-  /// To be called before output within the steps that the lanes of `lanes` have just taken.
+  /// To be called before output within the steps that the lanes of `lanes` have just taken. A jump is no step.
   MANYFOLD_INLINE void prepare_output(const Mask& lanes) {
     if constexpr (path_for_output) {
-      if (any(lanes)) method_.complete_path(lanes, state_);
+      const Mask stepped = lanes & !passed_jump();
+      if (any(stepped)) method_.complete_path(stepped, state_);
     }
   }
 

@@ -246,12 +246,23 @@ TEST(Sunlight, GoesOnBehindTheJumps) {
   const auto product = [&](double night) { return 1e-5 * (at_day + night * (400000.0 - 14400.0 - at_day)); };
   const auto expect = [&](const LoadedKernel& kernel) {
     for (const double rtol : {1e-4, 1e-6, 1e-8}) {
-      const test::Results result = solve<Sunlight>(kernel, rtol, {400000.0}, {{1e5, 0.3}, {1e5, 0.0}, {3e4, 0.6}});
+      // At sunset and at sunrise, too, where steps go across the jump.
+      const test::Results result =
+          solve<Sunlight>(kernel, rtol, {72000.0, 100800.0, 400000.0}, {{1e5, 0.3}, {1e5, 0.0}, {3e4, 0.6}});
       for (std::size_t i = 0; i < 3; ++i) {
         ASSERT_EQ(result.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
         const double night = std::array{0.3, 0.0, 0.6}[i];
-        EXPECT_NEAR(result.values[2 * i], 1.0, 30.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
-        EXPECT_NEAR(result.values[2 * i + 1], product(night), 30.0 * rtol) << kernel.kernel->method << " " << rtol;
+        const double* sunset = &result.values[6 * i];
+        const double* sunrise = sunset + 2;
+        const double* end = sunset + 4;
+        EXPECT_NEAR(sunset[1], 0.576, 30.0 * rtol) << kernel.kernel->method << " " << rtol;
+        EXPECT_NEAR(sunrise[1], 0.576 + 0.288 * night, 30.0 * rtol) << kernel.kernel->method << " " << rtol;
+        for (const double radical : {sunset[0], sunrise[0]}) {
+          EXPECT_GE(radical, night - 30.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+          EXPECT_LE(radical, 1.0 + 30.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+        }
+        EXPECT_NEAR(end[0], 1.0, 30.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+        EXPECT_NEAR(end[1], product(night), 30.0 * rtol) << kernel.kernel->method << " " << rtol;
       }
     }
   };

@@ -200,6 +200,8 @@ TEST_P(Device, ErrorOfTheNominalInstanceFollowsTheTolerance) {
   const auto scale = test::error_scales(GetParam().model, exact.size());
   for (const double rtol : {1e-3, 1e-4, 1e-6, 1e-8}) {
     if (rtol < GetParam().least_rtol() || (rtol == 1e-3 && GetParam().precision != "float32")) continue;
+    // One instance in phases is thousands of tasks that wait for each other.
+    if (rtol < 1e-6 && emulated() && GetParam().tier == Tier::phased) continue;
     test::Ensemble nominal = on_device(ensemble(rtol));
     nominal.t_end = reference["t_end"];
     nominal.repeat_defaults(1);

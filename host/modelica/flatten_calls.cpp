@@ -15,9 +15,6 @@ constexpr std::array<const char*, 14> unary = {"sqrt", "exp",  "log",  "log10", 
                                                "asin", "acos", "atan", "sinh",  "cosh", "tanh", "abs"};
 
 const std::map<std::string, const char*> refused = {
-    {"delay",
-     "delays are not supported, for no instance keeps its past: a chain of first-order lags may take their "
-     "place"},
     {"spatialDistribution",
      "spatialDistribution is not supported, for no instance keeps its past: discretise the "
      "transport in space"},
@@ -414,7 +411,7 @@ Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
   }
   if (given[0] == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
   const Value actual = evaluate(*given[0], scope);
-  if (given[1] == nullptr) return actual;
+  if (given[1] == nullptr || !inputs_.empty()) return actual;
   Scope silent;
   silent.outer = &scope;
   silent.in_function = scope.in_function;
@@ -472,6 +469,9 @@ Value Flattener::zero_of(const Expression& expression, const Scope& scope) {
       fail(given[0]->place, fmt::format("expected a number, but this function gives {}", shape_text(value)));
     return value.items[0];
   };
+  if (!inputs_.empty()) {
+    fail(expression.place, "solveOneNonlinearEquation stands in a function that is differentiated: not supported");
+  }
   const Node low = scalar(*given[1], scope);
   const Node high = scalar(*given[2], scope);
   std::vector<Node> key = {low, high};
@@ -552,6 +552,8 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = evaluate(*operands[name == "noEvent" ? 0 : 1], inner);
   } else if (name == "homotopy") {
     result = homotopy(expression, scope);
+  } else if (name == "delay") {
+    result = delayed(expression, scope);
   } else if (name == "pre" || name == "edge" || name == "change") {
     need(1);
     // In an algorithm the variable may have been assigned to already: it is meant itself.

@@ -47,6 +47,7 @@ FlatModel Flattener::flatten(const Class& file) {
   declare_model();
   if (!diagnostics_.failed()) sections(*main_);
   model_.equations.insert(model_.equations.end(), made_equations_.begin(), made_equations_.end());
+  if (!diagnostics_.failed()) finish_delays();
   finish_discrete();
   return std::move(model_);
 }
@@ -384,16 +385,21 @@ void Flattener::assertion(const Expression& call, const Scope& scope) {
 
 /// All that one assert in the file is asked for, in functions and loops, is one assertion.
 void Flattener::assert_that(Node condition, const std::string& message, Place place) {
+  Node comes = path_;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    condition = at_inputs(condition, 0);
+    comes = at_inputs(comes, 0);
+  }
   const Node path =
-      graph_.replace(path_, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; });
+      graph_.replace(comes, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; });
   const Node holds = graph_.disjunction(graph_.negation(path), condition);
   if (graph_.is_number(holds, 1.0) || !asserted_.emplace(place, holds).second) return;
   const std::vector<Node> all = graph_.below(path);
   const bool at_events = std::any_of(all.begin(), all.end(), [&](Node node) { return graph_[node].op == Op::edge; });
-  if (at_events || (path != path_ && varies(holds))) {
+  if (at_events || (path != comes && varies(holds))) {
     FlatAction action;
     action.kind = FlatAction::Kind::fail;
-    action.guard = graph_.conjunction(path_, graph_.negation(condition));
+    action.guard = graph_.conjunction(comes, graph_.negation(condition));
     action.message = message;
     action.place = place;
     model_.actions.push_back(action);

@@ -74,7 +74,7 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       if (scope.indexed == nullptr) fail(expression.place, "'end' stands outside subscripts");
       const auto at = static_cast<std::size_t>(scope.dimension);
       if (at >= scope.indexed->dims.size()) fail(expression.place, "more subscripts than dimensions");
-      return Value::scalar(graph_.number(scope.indexed->dims[at]));
+      return Value::scalar(graph_.number(scope.indexed->has_truths(at) ? 1.0 : scope.indexed->dims[at]));
     }
     case Kind::tuple:
       if (expression.operands.size() != 1 || !expression.operands[0]) {

@@ -80,7 +80,8 @@ TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
       "package P\nfunction f\ninput Real x;\noutput Real y;\nexternal \"C\" y = f(x);\nend f;\nmodel m\nReal "
       "x;\nequation\nx = f(time);\nend m;\nend P;\n",
       {"m.mo:10:5: error: 'f' is an external function: not supported"});
-  expect_errors(model_text("Real x;", "x = delay(time, 1);"), {"delays are not supported"});
+  expect_errors(model_text("Real x, y;", "der(x) = -x;\ny = delay(2 * x, 1);"),
+                {"m.mo:5:5: error: what is delayed depends on 'x', and not on the time alone", "a chain of n"});
   expect_errors(model_text("Real x;", "connect(x, x);"), {"export the model as Base Modelica"});
 }
 

@@ -50,6 +50,11 @@ bool Reducer::is_given(int index) const {
   return one.is_parameter() && !(one.fixed_given && !one.fixed && one.binding == no_node);
 }
 
+double Reducer::start_time() const {
+  const auto found = model_.flat.experiment.find("StartTime");
+  return found == model_.flat.experiment.end() ? 0.0 : found->second;
+}
+
 ReducedModel Reducer::reduce() {
   const std::size_t count = model_.flat.variables.size();
   model_.root.resize(count);
@@ -67,9 +72,11 @@ ReducedModel Reducer::reduce() {
   check_assertions();
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
+  prefer_reinitialised();
   remove_aliases();
   join_semi_linear();
   reduce_index();
+  if (!diagnostics_.failed()) check_reinitialised();
   if (!diagnostics_.failed()) {
     model_.loops_are_switched = has_switched_loops();
     fill_empty_residuals();
@@ -97,8 +104,7 @@ void Reducer::bind_inputs() {
 
 /// Parameters that an initial equation makes the time of the start, or what follows from it: clocks go by them.
 void Reducer::bind_start_times() {
-  const auto& experiment = model_.flat.experiment;
-  const Node begin = graph_.number(experiment.contains("StartTime") ? experiment.at("StartTime") : 0.0);
+  const Node begin = graph_.number(start_time());
   const auto bind = [&](Node left, Node right) {
     const NodeData data = graph_[left];
     if (data.op != Op::variable || !variable(data.index).is_parameter() || is_given(data.index)) return false;
@@ -314,6 +320,19 @@ bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign, doub
   if (variable(a).type != variable(b).type) return false;
   sign = sign_a * sign_b * (data.op == Op::subtract ? 1 : -1);
   return variable(a).type == Type::real || sign == 1;
+}
+
+/// What reinit sets is a state, as the language has it.
+void Reducer::prefer_reinitialised() {
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::reinit) continue;
+    FlatVariable& one = variable(action.variable);
+    if (one.is_parameter() || discrete_.contains(action.variable)) {
+      diagnostics_.error(action.place, fmt::format("'{0}' is {1}: reinit sets states; expected {0} = ... here",
+                                                   one.name, one.is_parameter() ? "a parameter" : "discrete"));
+    }
+    one.select = StateSelect::always;
+  }
 }
 
 int Reducer::find_root(int index, int& sign) {

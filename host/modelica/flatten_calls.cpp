@@ -525,6 +525,21 @@ Node Flattener::made_zero(const ZeroSearch& search, Node& u) {
   return u;
 }
 
+/// The value before an event of a variable, or of that among the elements of an array that a subscript chooses now.
+Node Flattener::before_event(Node item, const std::string& function, Place place) {
+  std::set<Node> conditions;
+  for (const Node node : graph_.below(item)) {
+    if (graph_[node].op == Op::choice) conditions.insert(graph_[node].operand[0]);
+  }
+  return graph_.replace(item, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (conditions.contains(node)) return node;
+    if (data.op == Op::choice) return no_node;
+    if (data.op != Op::variable || data.order > 0) fail(place, fmt::format("{} takes a variable", function));
+    return graph_.pre(data.index);
+  });
+}
+
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
   const auto& operands = expression.operands;
   const auto need = [&](std::size_t count) {
@@ -562,9 +577,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = evaluate(*operands[0], declared);
     for (std::size_t k = 0; k < result.items.size(); ++k) {
       Node& item = result.items[k];
-      const NodeData data = graph_[item];
-      if (data.op != Op::variable || data.order > 0) fail(expression.place, fmt::format("{} takes a variable", name));
-      const Node before = graph_.pre(data.index);
+      const Node before = before_event(item, name, expression.place);
       if (name == "pre") item = before;
       const Node now = name == "pre" ? item : evaluate(*operands[0], scope).items[k];
       if (name == "edge") item = graph_.conjunction(now, graph_.negation(before));

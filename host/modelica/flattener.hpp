@@ -150,6 +150,7 @@ class Flattener {
   Value catenated(const Expression& expression, const Scope& scope);
   bool call_shape(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  Node before_event(Node item, const std::string& function, Place place);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   Value derivative(const Expression& expression, const Scope& scope);
   /// u with f(u) = 0 between `low` and `high`.

@@ -142,6 +142,18 @@ TEST(Exported, ValuesBeforeAnAssignment) {
   EXPECT_NE(model.header.find("+ 10.0"), std::string::npos) << model.header;
 }
 
+// A subscript that varies chooses among the values before the event.
+TEST(Exported, ValuesBeforeAnEventOfAnElement) {
+  const CompiledModel model = compiled(model_text(
+      "Integer n[2](each start = 0, each fixed = true), k(start = 1, fixed = true); Real x(start = 0, fixed = true);",
+      "der(x) = 1;\nwhen x > 0.5 then\nk = 3 - pre(k);\nend when;\nalgorithm\nwhen sample(1, 1) then\n"
+      "n := pre(n);\nn[k] := pre(n[k]) + 1;\nend when;"));
+  EXPECT_EQ(model.states, std::vector<std::string>{"x"});
+  expect_errors(model_text("Real x; Boolean b;", "der(x) = 1;\nb = edge(x > 1);"), {"edge takes a variable"});
+  expect_errors(model_text("Real x; Boolean b;", "der(x) = 1;\nb = pre(if x > 1 then 2 * x else x) > 0;"),
+                {"pre takes a variable"});
+}
+
 // Continuously differentiable branches make no event; a kink within an iterated loop makes none either.
 TEST(Exported, SmoothExpressionsOfLoops) {
   const auto diode = [](const std::string& order) {

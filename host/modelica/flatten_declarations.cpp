@@ -262,6 +262,17 @@ void Flattener::declare(const Declaration& declaration, const std::string& prefi
   }
 }
 
+/// Reports modifications of members that the record does not have.
+void Flattener::check_members(const std::vector<Modifier>& modifiers, const Class& record) {
+  std::vector<std::string> names;
+  for (const Declaration& member : record.declarations) names.push_back(member.name);
+  for (const Modifier& modifier : modifiers) {
+    if (std::find(names.begin(), names.end(), modifier.name) != names.end()) continue;
+    diagnostics_.error(modifier.place, fmt::format("the record '{}' has no member '{}'{}", record.name, modifier.name,
+                                                   did_you_mean(modifier.name, names)));
+  }
+}
+
 void Flattener::declare_record(const Declaration& declaration, const std::string& name, const Outer& outer,
                                const Class& record, const std::vector<int>& dims) {
   if (++depth_ > 30) fail(declaration.place, fmt::format("the record '{}' contains itself", record.name));
@@ -269,6 +280,8 @@ void Flattener::declare_record(const Declaration& declaration, const std::string
   if (truths_of(declaration.dimensions) != 0) {
     fail(declaration.place, "records in arrays whose subscripts are Boolean are not supported");
   }
+  check_members(declaration.modifiers, record);
+  if (outer.modifier != nullptr) check_members(outer.modifier->inner, record);
   const int count = count_of(dims);
   if (!dims.empty()) record_arrays_[name] = count;
   for (int at = 0; at < count; ++at) {
@@ -446,6 +459,7 @@ void Flattener::bind(int number) {
   if (!fits || (size != count && size != 1) || value.is_record()) {
     Value declared;
     declared.dims = instance.dims;
+    declared.items.assign(declared.element_count(), graph_.number(0.0));
     fail(binding.place,
          fmt::format("'{}' is {}, but its value is {}", instance.name, shape_text(declared), shape_text(value)));
   }
@@ -527,6 +541,9 @@ std::string Flattener::did_you_mean_name(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [known, ignored] : scalar_by_name_) names.push_back(known);
   for (const auto& [known, ignored] : pending_) names.push_back(known);
+  for (const auto& [known, ignored] : literals_) {
+    if (name.find('.') != std::string::npos) names.push_back(known);
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() > 2000) return "";

@@ -247,6 +247,11 @@ void Flattener::equation_when(const Statement& statement, const Scope& scope) {
 
 void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope, Node guard,
                           std::map<std::string, Value>& assigned) {
+  const auto give = [&](const std::string& name, const Value& value, Place place) {
+    if (!assigned.try_emplace(name, value).second) {
+      fail(place, fmt::format("'{}' is set twice in this when clause", name));
+    }
+  };
   const std::function<void(const Value&, const Value&, Place)> set = [&](const Value& left, const Value& right,
                                                                          Place place) {
     if (left.items.size() != right.items.size() || left.fields.size() != right.fields.size() ||
@@ -258,7 +263,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
     for (std::size_t k = 0; k < left.items.size(); ++k) {
       const NodeData data = graph_[left.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
-      assigned[model_.variables[static_cast<std::size_t>(data.index)].name] = Value::scalar(right.items[k]);
+      give(model_.variables[static_cast<std::size_t>(data.index)].name, Value::scalar(right.items[k]), place);
     }
   };
   for (const Statement& statement : body) {
@@ -294,7 +299,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
           merged[name] = Value::scalar(graph_.choice(branches[b].first, value.items[0], otherwise.items[0]));
         }
       }
-      for (auto& [name, value] : merged) assigned[name] = value;
+      for (const auto& [name, value] : merged) give(name, value, statement.place);
     } else if (statement.kind == Statement::Kind::loop) {
       for_each(statement.iterators, 0, scope,
                [&](const Scope& inner) { when_body(statement.branches[0].body, inner, guard, assigned); });
@@ -484,6 +489,22 @@ void Flattener::finish_discrete() {
                          fmt::format("'{}' is a parameter: a when clause cannot set it", variable.name));
     }
     variable.variability = Variability::discrete;
+  }
+  check_differentiated();
+}
+
+/// Reports what has a derivative and is set by a when clause.
+void Flattener::check_differentiated() {
+  std::map<int, Place> set;
+  for (const FlatEquation& equation : model_.discrete_equations) set[graph_[equation.left].index] = equation.place;
+  for (Node node = 0; node < static_cast<Node>(graph_.size()); ++node) {
+    const NodeData data = graph_[node];
+    if (data.op != Op::variable || data.order == 0 || !set.contains(data.index)) continue;
+    const std::string& name = model_.variables[static_cast<std::size_t>(data.index)].name;
+    diagnostics_.error(
+        set[data.index],
+        fmt::format("'{0}' has a derivative, and is set by a when clause: expected reinit({0}, ...)", name));
+    set.erase(data.index);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "host/modelica/flattener.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold::modelica {
 Value Flattener::member(const Value& record, const std::string& name, Place place) {
@@ -12,10 +13,13 @@ Value Flattener::member(const Value& record, const std::string& name, Place plac
     for (const Value& element : record.elements) members.push_back(member(element, name, place));
     return array_of(std::move(members), place);
   }
+  std::vector<std::string> names;
   for (const auto& [field, value] : record.fields) {
     if (field == name) return value;
+    names.push_back(field);
   }
-  fail(place, fmt::format("{} has no member '{}'", shape_text(record), name));
+  const std::string others = names.empty() ? "" : did_you_mean(name, names);
+  fail(place, fmt::format("{} has no member '{}'{}", shape_text(record), name, others));
 }
 
 Value Flattener::reference(const Expression& expression, const Scope& scope) {

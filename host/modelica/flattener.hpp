@@ -79,6 +79,7 @@ class Flattener {
                        const std::vector<const Modifier*>& attributes, const std::vector<int>& dims);
   void declare_record(const Declaration& declaration, const std::string& name, const Outer& outer, const Class& record,
                       const std::vector<int>& dims);
+  void check_members(const std::vector<Modifier>& modifiers, const Class& record);
   bool resolve_type(const std::string& name, Type& type, std::vector<const Modifier*>& attributes,
                     std::vector<int>& dims, const Class*& record, Place place);
   FlatVariable& element_of(const Instance& instance, int place);
@@ -270,6 +271,7 @@ class Flattener {
   Node edge_of(const Expression& condition, const Scope& scope);
   std::string text_of(Place begin, Place end) const;
   void finish_discrete();
+  void check_differentiated();
 
   /// Does `work` where control comes under the condition `path` alone.
   template <class Work>

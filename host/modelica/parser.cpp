@@ -314,10 +314,19 @@ class Parser {
     while (!stream_.at_end() && !stream_.diagnostics().full() && !at_section_end()) {
       guarded([&] {
         result.statements.push_back(statement(result.algorithm));
-        stream_.expect(";", "after the equation");
+        end_statement("after the equation");
       });
     }
     return result;
+  }
+
+  /// A semicolon that is missing before `end` or `else` is one error, and nothing is passed over for it.
+  void end_statement(const char* where) {
+    if (!stream_.at_any({"end", "else", "elseif", "elsewhen"})) {
+      stream_.expect(";", where);
+      return;
+    }
+    stream_.diagnostics().error(stream_.peek().place, fmt::format("expected ';' {}, found {}", where, stream_.found()));
   }
 
   bool at_section_end() const {
@@ -413,7 +422,7 @@ class Parser {
            !stream_.at_any({"end", "else", "elseif", "elsewhen"})) {
       guarded([&] {
         result.push_back(statement(algorithm));
-        stream_.expect(";", "after the statement");
+        end_statement("after the statement");
       });
     }
     return result;

@@ -250,17 +250,27 @@ void Reducer::report_singular(const Signature& signature) {
   const Matching matching = match(incidence, static_cast<int>(unknowns.size()));
   const Excess found = excess(incidence, static_cast<int>(unknowns.size()), matching);
   constexpr std::size_t most_listed = 12;
-  const auto list = [&](const std::vector<int>& numbers, bool of_equations) {
+  const auto list = [&](const std::vector<int>& numbers) {
     std::string text;
     for (std::size_t k = 0; k < numbers.size() && k < most_listed; ++k) {
-      if (of_equations) {
-        const Equation& equation = equations[at(numbers[k])];
-        text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
-      } else {
-        text += fmt::format("{}{}", k > 0 ? ", " : "", variable(unknowns[at(numbers[k])]).name);
-      }
+      text += fmt::format("{}{}", k > 0 ? ", " : "", variable(unknowns[at(numbers[k])]).name);
     }
-    if (numbers.size() > most_listed) text += of_equations ? "\n    ..." : ", ...";
+    return text + (numbers.size() > most_listed ? ", ..." : "");
+  };
+  // Those of one array stand in one line.
+  const auto list_equations = [&](const std::vector<int>& numbers) {
+    std::string text;
+    std::size_t lines = 0;
+    for (std::size_t k = 0, next = 0; k < numbers.size(); k = next) {
+      const Equation& equation = equations[at(numbers[k])];
+      const auto same = [&](int number) {
+        return equations[at(number)].place == equation.place && equations[at(number)].text == equation.text;
+      };
+      while (next < numbers.size() && same(numbers[next])) ++next;
+      if (++lines > most_listed) return text + "\n    ...";
+      text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
+      if (next > k + 1) text += fmt::format(" ({} equations)", next - k);
+    }
     return text;
   };
   std::string message = fmt::format("the model has {} equation{} for {} variable{}", equations.size(),
@@ -270,14 +280,14 @@ void Reducer::report_singular(const Signature& signature) {
     message += fmt::format(
         "\n  too many variables: {} variables stand in {} equations alone; {} more needed\n    variables: {}",
         found.unknowns.size(), found.their_equations.size(), found.unknowns.size() - found.their_equations.size(),
-        list(found.unknowns, false));
-    if (!found.their_equations.empty()) message += "\n    their equations:" + list(found.their_equations, true);
+        list(found.unknowns));
+    if (!found.their_equations.empty()) message += "\n    their equations:" + list_equations(found.their_equations);
   }
   if (!found.equations.empty()) {
     message += fmt::format("\n  too many equations: {} equations for {} variables; {} must go:{}",
                            found.equations.size(), found.their_unknowns.size(),
-                           found.equations.size() - found.their_unknowns.size(), list(found.equations, true));
-    if (!found.their_unknowns.empty()) message += "\n    their variables: " + list(found.their_unknowns, false);
+                           found.equations.size() - found.their_unknowns.size(), list_equations(found.equations));
+    if (!found.their_unknowns.empty()) message += "\n    their variables: " + list(found.their_unknowns);
   }
   const Place place = !found.equations.empty()  ? equations[at(found.equations[0])].place
                       : !found.unknowns.empty() ? variable(unknowns[at(found.unknowns[0])]).place

@@ -31,6 +31,37 @@ TEST(Diagnostics, NamesThatAreNearAreSuggested) {
   expect_errors(model_text("Real u(strat = 1);", "u = 1;"), {"'strat' is no attribute; did you mean \"start\"?"});
 }
 
+TEST(Diagnostics, MembersLiteralsAndFunctionsAreSuggested) {
+  const auto model = [](const std::string& declarations, const std::string& equations) {
+    return "package P\ntype E = enumeration(idle, up);\nrecord R\nReal T;\nReal c[2];\nend R;\n" +
+           model_text(declarations, equations) + "end P;\n";
+  };
+  expect_errors(model("R r(t(start = 3), d = {1, 2});", "r.T = time;\nr.c = {1, 2};"),
+                {"m.mo:8:5: error: the record 'R' has no member 't'; did you mean \"T\"?",
+                 "m.mo:8:19: error: the record 'R' has no member 'd'; known: T, c"});
+  expect_errors(model("R r(T = time, c = {1, 2}); Real x;", "x = r.t;"), {"has no member 't'; did you mean \"T\"?"});
+  expect_errors(model("E e;", "e = E.idel;"), {"unknown name 'E.idel'; did you mean \"E.idle\"?"});
+  expect_errors(model("Boolean b;", "b = smaple(0, 1);"), {"unknown function 'smaple'; did you mean \"sample\"?"});
+  expect_errors(model("parameter Real p[2] = {1, 2, 3}; Real x;", "x = p[1];"),
+                {"'p' is an array [2], but its value is an array [3]"});
+}
+
+TEST(Diagnostics, AForgottenSemicolonIsOneError) {
+  const std::string errors = errors_of(
+      model_text("Real x[2];", "for i in 1:2 loop\nif i > 1 then\nx[i] = 1\nelse\nx[i] = time\nend if\nend for"));
+  EXPECT_NE(errors.find("m.mo:7:1: error: expected ';' after the statement, found 'else'"), std::string::npos)
+      << errors;
+  EXPECT_NE(errors.find("m.mo:10:1: error: expected ';' after the statement, found 'end'"), std::string::npos)
+      << errors;
+  EXPECT_EQ(errors.find("found the end of the file"), std::string::npos) << errors;
+}
+
+// Equations of an array are one line.
+TEST(Diagnostics, EquationsOfAnArrayAreListedTogether) {
+  expect_errors(model_text("Real x[3], y[3];", "x = {time, 1, 2};\nx + y = {0, 0, 0};\ny = 2 * x;"),
+                {"line 4: x = {time, 1, 2} (3 equations)", "line 6: y = 2 * x (3 equations)"});
+}
+
 TEST(Diagnostics, AnOverdeterminedModelNamesTheEquations) {
   expect_errors(model_text("Real x(start = 1), y;", "der(x) = -x;\ny = 2 * x;\ny = 3 * x;"),
                 {"the model has 3 equations for 2 variables", "1 must go", "line 5: y = 2 * x", "line 6: y = 3 * x"});
@@ -69,6 +100,11 @@ TEST(Diagnostics, WhenClauses) {
   expect_errors(model_text("Real x(start = 1); discrete Real z;",
                            "der(x) = -1;\nwhen x < 0.5 then z = 1; end when;\nwhen x < 0.2 then z = 2; end when;"),
                 {"m.mo:6:1: error: 'z' is set by two when clauses: use elsewhen"});
+  expect_errors(model_text("Real x(start = 1); Integer n;",
+                           "der(x) = -1;\nwhen x < 0.5 then\nn = 1;\nif x > 0.2 then\nn = 2;\nend if;\nend when;"),
+                {"m.mo:7:1: error: 'n' is set twice in this when clause"});
+  expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nwhen x < 0.5 then\nx = 1;\nend when;"),
+                {"m.mo:5:1: error: 'x' has a derivative, and is set by a when clause: expected reinit(x, ...)"});
   expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nreinit(x, 2);"),
                 {"reinit stands in when clauses alone"});
 }

@@ -539,6 +539,7 @@ Node Flattener::before_event(Node item, const std::string& function, Place place
     if (conditions.contains(node)) return node;
     if (data.op == Op::choice) return no_node;
     if (data.op != Op::variable || data.order > 0) fail(place, fmt::format("{} takes a variable", function));
+    if (function == "edge" && !is_boolean(node)) fail(place, "edge takes a Boolean variable");
     return graph_.pre(data.index);
   });
 }

@@ -148,7 +148,7 @@ void Flattener::equation_choice(const Statement& statement, const Scope& scope, 
   Node none_before = graph_.number(1.0);
   const bool decides = has_when(statement);
   for (const Branch& branch : statement.branches) {
-    Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    Node condition = branch.condition ? this->condition(*branch.condition, scope) : graph_.number(1.0);
     if (decides && branch.condition) {
       const double holds = numeric(condition);
       if (std::isnan(holds)) {
@@ -209,6 +209,7 @@ Node Flattener::edge_of(const Expression& condition, const Scope& scope) {
   const Value value = evaluate(condition, scope);
   Node any = graph_.number(0.0);
   for (const Node item : value.items) {
+    if (!is_boolean(item)) fail(condition.place, "expected a condition, found a number");
     model_.conditions.push_back(item);
     any = graph_.disjunction(any, graph_.event(Op::edge, static_cast<int>(model_.conditions.size()) - 1));
   }
@@ -284,7 +285,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
       Node none_before = graph_.number(1.0);
       std::vector<std::pair<Node, std::map<std::string, Value>>> branches;
       for (const Branch& branch : statement.branches) {
-        const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+        const Node condition = branch.condition ? this->condition(*branch.condition, scope) : graph_.number(1.0);
         const Node inner = graph_.conjunction(none_before, condition);
         std::map<std::string, Value> values;
         within(inner, [&] { when_body(branch.body, scope, graph_.conjunction(guard, inner), values); });

@@ -83,7 +83,7 @@ void Flattener::execute(const Statement& statement, Frame& frame) {
 void Flattener::execute_choice(const Statement& statement, std::size_t branch, Frame& frame) {
   if (branch == statement.branches.size()) return;
   const Branch& chosen = statement.branches[branch];
-  const Node condition = chosen.condition ? scalar(*chosen.condition, frame.scope) : graph_.number(1.0);
+  const Node condition = chosen.condition ? this->condition(*chosen.condition, frame.scope) : graph_.number(1.0);
   if (graph_.is_number(condition)) {
     return graph_.value(condition) != 0.0 ? execute(chosen.body, frame) : execute_choice(statement, branch + 1, frame);
   }

@@ -108,6 +108,8 @@ class Flattener {
   // flatten_expressions.cpp
   Value evaluate(const Expression& expression, const Scope& scope);
   Node scalar(const Expression& expression, const Scope& scope);
+  bool is_boolean(Node node) const;
+  Node condition(const Expression& expression, const Scope& scope);
   double constant(const Expression& expression, const Scope& scope, const char* what);
   int integer(const Expression& expression, const Scope& scope, const char* what);
   double numeric(Node node);

@@ -126,8 +126,15 @@ void Reducer::bind_start_times() {
 }
 
 void Reducer::fold_parameters() {
+  std::set<Place> told;
   for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
-    if (model_.flat.variables[i].is_parameter()) folded_parameter(static_cast<int>(i));
+    if (!model_.flat.variables[i].is_parameter()) continue;
+    const FlatVariable one = model_.flat.variables[i];
+    const bool given = one.binding != no_node || one.start != no_node || one.input || !is_given(static_cast<int>(i));
+    if (!given && one.type != Type::string && told.insert(one.place).second) {
+      warn(one.place, fmt::format("the parameter '{}' has no value: it is 0 where a run gives it none", one.name));
+    }
+    folded_parameter(static_cast<int>(i));
   }
 }
 

@@ -46,6 +46,32 @@ TEST(Diagnostics, MembersLiteralsAndFunctionsAreSuggested) {
                 {"'p' is an array [2], but its value is an array [3]"});
 }
 
+TEST(Diagnostics, ConditionsAreNoNumbers) {
+  const auto model = [](const std::string& condition) {
+    return model_text("parameter Integer n = 2; Real x(start = 1), y; Boolean b[2] = {x > 0.5, false}; Boolean c;",
+                      "der(x) = -x;\nc = b[n] or not b[1];\ny = if " + condition + " then 1 else 2;");
+  };
+  for (const char* right : {"b[1]", "c and x > 0.2", "if c then b[1] else false", "not c", "noEvent(x > 1)", "true"}) {
+    EXPECT_EQ(errors_of(model(right)), "") << right;
+  }
+  for (const char* wrong : {"x", "2 * x", "n", "if c then x else false", "sin(x)"}) {
+    expect_errors(model(wrong), {"m.mo:6:8: error: expected a condition, found a number"});
+  }
+  expect_errors(model_text("Real x(start = 1); Integer n;", "der(x) = -x;\nwhen x then\nn = 1;\nend when;"),
+                {"m.mo:5:6: error: expected a condition, found a number"});
+  expect_errors(model_text("Real x(start = 1); Boolean b;", "der(x) = -x;\nb = edge(x);"),
+                {"edge takes a Boolean variable"});
+}
+
+TEST(Diagnostics, ParametersWithoutValueAreTold) {
+  const auto model = manyfold::test::compiled(
+      model_text("parameter Real C[2], d(start = 2); parameter Integer n = 1; input Real u; Real x;",
+                 "der(x) = C[1] * x + d + u + n;"));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("m.mo:2:16: warning: the parameter 'C[1]' has no value: it is 0"), std::string::npos)
+      << model.warnings[0];
+}
+
 TEST(Diagnostics, AForgottenSemicolonIsOneError) {
   const std::string errors = errors_of(
       model_text("Real x[2];", "for i in 1:2 loop\nif i > 1 then\nx[i] = 1\nelse\nx[i] = time\nend if\nend for"));

@@ -78,14 +78,15 @@ void ResultEvents::define_log() {
     }
   };
   for (const int index : target_.settings().saved) define_pair(model.output_quantity(index));
-  // Those that are saved have their variables already.
+  // Those that are saved have their variables already, be it as observables of their names.
   const std::vector<int>& saved = target_.settings().saved;
-  auto index = static_cast<int>(model.output_quantities().size());
   for (const VariableDescription& number : model.discrete) {
-    if (std::find(saved.begin(), saved.end(), index++) == saved.end()) {
-      define_pair(number);
-    } else {
+    const bool is_saved = std::any_of(saved.begin(), saved.end(),
+                                      [&](int index) { return model.output_quantity(index).name == number.name; });
+    if (is_saved) {
       event_values_.insert(event_values_.end(), {-1, -1});
+    } else {
+      define_pair(number);
     }
   }
 }

@@ -52,6 +52,8 @@ struct FlatAction {
   Node value = no_node;
   std::string message;
   Place place = 0;
+  int due = -1;   ///< of a reinit that may be for the start: is it to be done, and
+  int held = -1;  ///< with which value
 };
 
 struct FlatAssertion {

@@ -29,6 +29,7 @@ Value Flattener::elementwise(const Value& a, const Value& b, Place place,
   }
   Value result;
   result.dims = spread_a ? b.dims : a.dims;
+  result.truths = spread_a ? b.truths : a.truths;
   const std::size_t count = spread_a ? b.items.size() : a.items.size();
   for (std::size_t k = 0; k < count; ++k) {
     spend(place);
@@ -126,21 +127,84 @@ Value Flattener::matrix(const Expression& expression, const Scope& scope) {
   return result;
 }
 
+/// What the iterator stands for, one after the other.
+std::vector<Node> Flattener::values_of(const Iterator& iterator, const Scope& scope) {
+  if (!iterator.range) return deduced_range(iterator, scope);
+  const int size = size_of_type(*iterator.range);
+  return size > 0 ? numbered(size, is_truth_dimension(*iterator.range)) : evaluate(*iterator.range, scope).items;
+}
+
+/// 1, 2, ..., or false and true.
+std::vector<Node> Flattener::numbered(int size, bool of_truths) {
+  std::vector<Node> values;
+  for (int k = 0; k < size; ++k) values.push_back(graph_.number(of_truths ? k : k + 1));
+  return values;
+}
+
+/// All subscripts of the dimension that the iterator stands for. Where it stands for several, they have one size.
+std::vector<Node> Flattener::deduced_range(const Iterator& iterator, const Scope& scope) {
+  const std::string expected = fmt::format("expected for {} in 1:n", iterator.name);
+  if (iterator.indexed.empty()) {
+    fail(iterator.place,
+         fmt::format("'{}' has no range, and is no subscript that would tell it: {}", iterator.name, expected));
+  }
+  int size = -1;
+  bool of_truths = false;
+  for (const Indexed& indexed : iterator.indexed) {
+    const Value shape = shape_before(*indexed.reference, indexed.part, scope);
+    if (indexed.subscript >= shape.dims.size()) {
+      fail(indexed.reference->place, fmt::format("subscript {} of {}", indexed.subscript + 1, shape_text(shape)));
+    }
+    const int own = shape.dims[indexed.subscript];
+    if (size >= 0 && (own != size || shape.has_truths(indexed.subscript) != of_truths)) {
+      fail(iterator.place, fmt::format("'{}' has no range, and is the subscript of dimensions of {} and of {}: {}",
+                                       iterator.name, size, own, expected));
+    }
+    size = own;
+    of_truths = shape.has_truths(indexed.subscript);
+  }
+  return numbered(size, of_truths);
+}
+
+/// The dimensions of what a reference names up to this part, without the subscripts of the part.
+Value Flattener::shape_before(const Expression& reference, std::size_t part, const Scope& scope) {
+  const std::vector<NamePart>& parts = reference.parts;
+  if (const Value* local = scope.find(parts[0].name)) {
+    Value value = *local;
+    for (std::size_t k = 1; k <= part; ++k) {
+      if (!parts[k - 1].subscripts.empty() && !value.elements.empty()) value = Value(value.elements[0]);
+      value = member(value, parts[k].name, reference.place);
+    }
+    return value;
+  }
+  // Of records in an array the first has the shape of all.
+  std::string name;
+  for (std::size_t k = 0; k <= part; ++k) {
+    append_part(name, parts[k].name);
+    if (k < part && !parts[k].subscripts.empty() && known_name(name)) name += "[1]";
+  }
+  Value shape;
+  const bool known = known_name(name);
+  if (const auto found = instance_by_name_.find(name); found != instance_by_name_.end()) {
+    const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
+    shape.dims = instance.dims;
+    shape.truths = instance.truths;
+  } else if (const auto array = record_arrays_.find(name); array != record_arrays_.end()) {
+    shape.dims = {array->second};
+  } else {
+    shape.dims = parts_of(name).dims;
+    if (!known && shape.dims.empty()) {
+      fail(reference.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+    }
+  }
+  return shape;
+}
+
 void Flattener::for_each(const std::vector<Iterator>& iterators, std::size_t at, const Scope& scope,
                          const std::function<void(const Scope&)>& body) {
   if (at == iterators.size()) return body(scope);
   const Iterator& iterator = iterators[at];
-  if (!iterator.range) fail(iterator.place, "an iterator needs a range: for i in 1:n");
-  Value values;
-  const Expression& range = *iterator.range;
-  const Class* type = range.kind == Kind::reference ? find_class(range.parts[0].name) : nullptr;
-  if (type != nullptr && !type->literals.empty()) {
-    for (std::size_t k = 1; k <= type->literals.size(); ++k)
-      values.items.push_back(graph_.number(static_cast<double>(k)));
-  } else {
-    values = evaluate(range, scope);
-  }
-  for (const Node node : values.items) {
+  for (const Node node : values_of(iterator, scope)) {
     spend(iterator.place);
     Scope inner;
     inner.outer = &scope;
@@ -157,13 +221,9 @@ Value Flattener::comprehension(const Expression& expression, const Scope& scope)
     // {f(i, j) for i in I, j in J} is {{f(i, j) for i in I} for j in J}.
     std::vector<Value> rows;
     const std::vector<Iterator>& all = expression.iterators;
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      if (!all[k].range) fail(all[k].place, "an iterator needs a range: for i in 1:n");
-    }
     std::function<Value(std::size_t, const Scope&)> nest = [&](std::size_t level, const Scope& inner) -> Value {
       std::vector<Value> elements;
-      const Value values = evaluate(*all[level].range, inner);
-      for (const Node node : values.items) {
+      for (const Node node : values_of(all[level], inner)) {
         Scope next;
         next.outer = &inner;
         next.in_function = scope.in_function;

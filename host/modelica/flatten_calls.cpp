@@ -15,9 +15,6 @@ constexpr std::array<const char*, 14> unary = {"sqrt", "exp",  "log",  "log10", 
                                                "asin", "acos", "atan", "sinh",  "cosh", "tanh", "abs"};
 
 const std::map<std::string, const char*> refused = {
-    {"delay",
-     "delays are not supported, for no instance keeps its past: a chain of first-order lags may take their "
-     "place"},
     {"spatialDistribution",
      "spatialDistribution is not supported, for no instance keeps its past: discretise the "
      "transport in space"},
@@ -92,8 +89,11 @@ void Flattener::fail_unknown_function(const Expression& call) {
   }
   std::vector<std::string> names(unary.begin(), unary.end());
   for (const char* known :
-       {"atan2", "min",  "max",   "der",  "pre",  "noEvent", "smooth", "homotopy", "sum", "product",
-        "size",  "fill", "zeros", "ones", "sign", "floor",   "ceil",   "mod",      "rem", "integer"}) {
+       {"atan2",    "min",      "max",   "der",        "pre",     "noEvent", "smooth",    "homotopy",
+        "sum",      "product",  "size",  "fill",       "zeros",   "ones",    "sign",      "floor",
+        "ceil",     "mod",      "rem",   "integer",    "div",     "edge",    "change",    "sample",
+        "initial",  "terminal", "delay", "semiLinear", "product", "cat",     "transpose", "identity",
+        "diagonal", "cross",    "skew",  "linspace",   "scalar",  "vector",  "matrix",    "ndims"}) {
     names.emplace_back(known);
   }
   for (const auto& [known, type] : classes_) {
@@ -414,7 +414,7 @@ Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
   }
   if (given[0] == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
   const Value actual = evaluate(*given[0], scope);
-  if (given[1] == nullptr) return actual;
+  if (given[1] == nullptr || !inputs_.empty()) return actual;
   Scope silent;
   silent.outer = &scope;
   silent.in_function = scope.in_function;
@@ -472,6 +472,9 @@ Value Flattener::zero_of(const Expression& expression, const Scope& scope) {
       fail(given[0]->place, fmt::format("expected a number, but this function gives {}", shape_text(value)));
     return value.items[0];
   };
+  if (!inputs_.empty()) {
+    fail(expression.place, "solveOneNonlinearEquation stands in a function that is differentiated: not supported");
+  }
   const Node low = scalar(*given[1], scope);
   const Node high = scalar(*given[2], scope);
   std::vector<Node> key = {low, high};
@@ -525,6 +528,22 @@ Node Flattener::made_zero(const ZeroSearch& search, Node& u) {
   return u;
 }
 
+/// The value before an event of a variable, or of that among the elements of an array that a subscript chooses now.
+Node Flattener::before_event(Node item, const std::string& function, Place place) {
+  std::set<Node> conditions;
+  for (const Node node : graph_.below(item)) {
+    if (graph_[node].op == Op::choice) conditions.insert(graph_[node].operand[0]);
+  }
+  return graph_.replace(item, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    if (conditions.contains(node)) return node;
+    if (data.op == Op::choice) return no_node;
+    if (data.op != Op::variable || data.order > 0) fail(place, fmt::format("{} takes a variable", function));
+    if (function == "edge" && !is_boolean(node)) fail(place, "edge takes a Boolean variable");
+    return graph_.pre(data.index);
+  });
+}
+
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
   const auto& operands = expression.operands;
   const auto need = [&](std::size_t count) {
@@ -552,6 +571,8 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = evaluate(*operands[name == "noEvent" ? 0 : 1], inner);
   } else if (name == "homotopy") {
     result = homotopy(expression, scope);
+  } else if (name == "delay") {
+    result = delayed(expression, scope);
   } else if (name == "pre" || name == "edge" || name == "change") {
     need(1);
     // In an algorithm the variable may have been assigned to already: it is meant itself.
@@ -560,9 +581,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = evaluate(*operands[0], declared);
     for (std::size_t k = 0; k < result.items.size(); ++k) {
       Node& item = result.items[k];
-      const NodeData data = graph_[item];
-      if (data.op != Op::variable || data.order > 0) fail(expression.place, fmt::format("{} takes a variable", name));
-      const Node before = graph_.pre(data.index);
+      const Node before = before_event(item, name, expression.place);
       if (name == "pre") item = before;
       const Node now = name == "pre" ? item : evaluate(*operands[0], scope).items[k];
       if (name == "edge") item = graph_.conjunction(now, graph_.negation(before));

@@ -20,11 +20,14 @@ StateSelect state_select(double number) {
   return static_cast<StateSelect>(static_cast<int>(number) - 1);
 }
 
-/// [1,2] of the element number `at`, counted from 0.
-std::string subscript_text(const std::vector<int>& dims, int at) {
+/// [1,2], or [false], of the element number `at`, counted from 0.
+std::string subscript_text(const std::vector<int>& dims, unsigned truths, int at) {
   std::string text;
   for (std::size_t k = dims.size(); k-- > 0;) {
-    text = fmt::format("{}{}{}", at % dims[k] + 1, text.empty() ? "" : ",", text);
+    const int place = at % dims[k];
+    const bool of_truths = ((truths >> k) & 1U) != 0;
+    const std::string subscript = of_truths ? (place == 0 ? "false" : "true") : std::to_string(place + 1);
+    text = fmt::format("{}{}{}", subscript, text.empty() ? "" : ",", text);
     at /= dims[k];
   }
   return dims.empty() ? "" : fmt::format("[{}]", text);
@@ -166,10 +169,37 @@ bool Flattener::resolve_type(const std::string& name, Type& type, std::vector<co
   for (const Modifier& modifier : named->base_modifiers) attributes.push_back(&modifier);
   if (++depth_ > 30) fail(place, fmt::format("the type '{}' is made of itself", name));
   const std::vector<int> more = dimensions(named->base_dimensions, "", nullptr);
+  if (truths_of(named->base_dimensions) != 0) {
+    fail(place,
+         fmt::format("the type '{}' has Boolean subscripts: expected them behind the name of the variable, as in "
+                     "Real x[Boolean]",
+                     name));
+  }
   dims.insert(dims.end(), more.begin(), more.end());
   resolve_type(named->base, type, attributes, dims, record, place);
   --depth_;
   return true;
+}
+
+bool Flattener::is_truth_dimension(const Expression& dimension) {
+  return dimension.kind == Kind::reference && dimension.parts.size() == 1 && !dimension.parts[0].quoted &&
+         dimension.parts[0].subscripts.empty() && dimension.parts[0].name == "Boolean";
+}
+
+/// An enumeration or Boolean as a dimension or a range stands for its values. Their number; 0: it is something else.
+int Flattener::size_of_type(const Expression& dimension) {
+  if (is_truth_dimension(dimension)) return 2;
+  const bool named = dimension.kind == Kind::reference && dimension.parts[0].subscripts.empty();
+  const Class* type = named ? find_class(dotted(dimension.parts)) : nullptr;
+  return type != nullptr ? static_cast<int>(type->literals.size()) : 0;
+}
+
+unsigned Flattener::truths_of(const std::vector<ExpressionPtr>& dimensions) {
+  unsigned truths = 0;
+  for (std::size_t k = 0; k < dimensions.size() && k < most_dimensions; ++k) {
+    if (is_truth_dimension(*dimensions[k])) truths |= 1U << k;
+  }
+  return truths;
 }
 
 /// `name` is what has these dimensions: A[:, size(A, 1)] has those of its value.
@@ -180,22 +210,21 @@ std::vector<int> Flattener::dimensions(const std::vector<ExpressionPtr>& express
                                      [&](const ExpressionPtr& expression) { return mentions(*expression, name); });
   if (of_itself && binding != nullptr) scope.values[name] = evaluate(*binding, {});
   std::vector<int> dims;
+  if (expressions.size() > most_dimensions) {
+    fail(expressions[most_dimensions]->place, fmt::format("more than {} dimensions", most_dimensions));
+  }
   for (std::size_t k = 0; k < expressions.size(); ++k) {
     const Expression& expression = *expressions[k];
+    if (const int size = size_of_type(expression); size > 0) {
+      dims.push_back(size);
+      continue;
+    }
     if (expression.kind == Kind::colon) {
       if (binding == nullptr) fail(expression.place, "a dimension ':' needs a value that tells its size");
       const Value value = evaluate(*binding, {});
       if (k >= value.dims.size()) fail(expression.place, "the value has fewer dimensions than the declaration");
       dims.push_back(value.dims[k]);
       continue;
-    }
-    // An enumeration or Boolean as dimension stands for its values.
-    if (expression.kind == Kind::reference && expression.parts.size() == 1) {
-      const Class* type = find_class(expression.parts[0].name);
-      if (type != nullptr && !type->literals.empty()) {
-        dims.push_back(static_cast<int>(type->literals.size()));
-        continue;
-      }
     }
     const int size = integer(expression, scope, "a dimension");
     if (size < 0 || static_cast<std::size_t>(size) > most_variables) {
@@ -233,14 +262,30 @@ void Flattener::declare(const Declaration& declaration, const std::string& prefi
   }
 }
 
+/// Reports modifications of members that the record does not have.
+void Flattener::check_members(const std::vector<Modifier>& modifiers, const Class& record) {
+  std::vector<std::string> names;
+  for (const Declaration& member : record.declarations) names.push_back(member.name);
+  for (const Modifier& modifier : modifiers) {
+    if (std::find(names.begin(), names.end(), modifier.name) != names.end()) continue;
+    diagnostics_.error(modifier.place, fmt::format("the record '{}' has no member '{}'{}", record.name, modifier.name,
+                                                   did_you_mean(modifier.name, names)));
+  }
+}
+
 void Flattener::declare_record(const Declaration& declaration, const std::string& name, const Outer& outer,
                                const Class& record, const std::vector<int>& dims) {
   if (++depth_ > 30) fail(declaration.place, fmt::format("the record '{}' contains itself", record.name));
   if (dims.size() > 1) fail(declaration.place, "records in arrays of several dimensions are not supported");
+  if (truths_of(declaration.dimensions) != 0) {
+    fail(declaration.place, "records in arrays whose subscripts are Boolean are not supported");
+  }
+  check_members(declaration.modifiers, record);
+  if (outer.modifier != nullptr) check_members(outer.modifier->inner, record);
   const int count = count_of(dims);
   if (!dims.empty()) record_arrays_[name] = count;
   for (int at = 0; at < count; ++at) {
-    const std::string element = name + subscript_text(dims, at);
+    const std::string element = name + subscript_text(dims, 0, at);
     std::vector<std::string>& members = records_[element];
     for (const Declaration& member : record.declarations) {
       members.push_back(member.name);
@@ -275,6 +320,7 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
   instance.name = name;
   instance.first = static_cast<int>(model_.variables.size());
   instance.dims = dims;
+  instance.truths = truths_of(declaration.dimensions);
   instance.binding = declaration.binding.get();
   if (outer.modifier != nullptr && outer.modifier->value) {
     instance.binding = outer.modifier->value.get();
@@ -302,7 +348,7 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
     fail(declaration.place, fmt::format("'{}' is a string that computes: not supported", name));
   }
   for (int at = 0; at < count_of(dims); ++at) {
-    variable.name = name + subscript_text(dims, at);
+    variable.name = name + subscript_text(dims, instance.truths, at);
     scalar_by_name_.try_emplace(variable.name, static_cast<int>(model_.variables.size()));
     model_.variables.push_back(variable);
     instance_of_.push_back(number);
@@ -413,6 +459,7 @@ void Flattener::bind(int number) {
   if (!fits || (size != count && size != 1) || value.is_record()) {
     Value declared;
     declared.dims = instance.dims;
+    declared.items.assign(declared.element_count(), graph_.number(0.0));
     fail(binding.place,
          fmt::format("'{}' is {}, but its value is {}", instance.name, shape_text(declared), shape_text(value)));
   }
@@ -454,6 +501,7 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
   if (const auto found = instance_by_name_.find(name); found != instance_by_name_.end()) {
     const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
     value.dims = instance.dims;
+    value.truths = instance.truths;
     for (int k = 0; k < count_of(instance.dims); ++k) {
       const int index = instance.first + k;
       const FlatVariable& variable = model_.variables[static_cast<std::size_t>(index)];
@@ -493,6 +541,9 @@ std::string Flattener::did_you_mean_name(const std::string& name) const {
   std::vector<std::string> names;
   for (const auto& [known, ignored] : scalar_by_name_) names.push_back(known);
   for (const auto& [known, ignored] : pending_) names.push_back(known);
+  for (const auto& [known, ignored] : literals_) {
+    if (name.find('.') != std::string::npos) names.push_back(known);
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   if (names.size() > 2000) return "";

@@ -47,6 +47,7 @@ FlatModel Flattener::flatten(const Class& file) {
   declare_model();
   if (!diagnostics_.failed()) sections(*main_);
   model_.equations.insert(model_.equations.end(), made_equations_.begin(), made_equations_.end());
+  if (!diagnostics_.failed()) finish_delays();
   finish_discrete();
   return std::move(model_);
 }
@@ -147,7 +148,7 @@ void Flattener::equation_choice(const Statement& statement, const Scope& scope, 
   Node none_before = graph_.number(1.0);
   const bool decides = has_when(statement);
   for (const Branch& branch : statement.branches) {
-    Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+    Node condition = branch.condition ? this->condition(*branch.condition, scope) : graph_.number(1.0);
     if (decides && branch.condition) {
       const double holds = numeric(condition);
       if (std::isnan(holds)) {
@@ -208,6 +209,7 @@ Node Flattener::edge_of(const Expression& condition, const Scope& scope) {
   const Value value = evaluate(condition, scope);
   Node any = graph_.number(0.0);
   for (const Node item : value.items) {
+    if (!is_boolean(item)) fail(condition.place, "expected a condition, found a number");
     model_.conditions.push_back(item);
     any = graph_.disjunction(any, graph_.event(Op::edge, static_cast<int>(model_.conditions.size()) - 1));
   }
@@ -246,6 +248,11 @@ void Flattener::equation_when(const Statement& statement, const Scope& scope) {
 
 void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope, Node guard,
                           std::map<std::string, Value>& assigned) {
+  const auto give = [&](const std::string& name, const Value& value, Place place) {
+    if (!assigned.try_emplace(name, value).second) {
+      fail(place, fmt::format("'{}' is set twice in this when clause", name));
+    }
+  };
   const std::function<void(const Value&, const Value&, Place)> set = [&](const Value& left, const Value& right,
                                                                          Place place) {
     if (left.items.size() != right.items.size() || left.fields.size() != right.fields.size() ||
@@ -257,7 +264,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
     for (std::size_t k = 0; k < left.items.size(); ++k) {
       const NodeData data = graph_[left.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
-      assigned[model_.variables[static_cast<std::size_t>(data.index)].name] = Value::scalar(right.items[k]);
+      give(model_.variables[static_cast<std::size_t>(data.index)].name, Value::scalar(right.items[k]), place);
     }
   };
   for (const Statement& statement : body) {
@@ -278,7 +285,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
       Node none_before = graph_.number(1.0);
       std::vector<std::pair<Node, std::map<std::string, Value>>> branches;
       for (const Branch& branch : statement.branches) {
-        const Node condition = branch.condition ? scalar(*branch.condition, scope) : graph_.number(1.0);
+        const Node condition = branch.condition ? this->condition(*branch.condition, scope) : graph_.number(1.0);
         const Node inner = graph_.conjunction(none_before, condition);
         std::map<std::string, Value> values;
         within(inner, [&] { when_body(branch.body, scope, graph_.conjunction(guard, inner), values); });
@@ -293,7 +300,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
           merged[name] = Value::scalar(graph_.choice(branches[b].first, value.items[0], otherwise.items[0]));
         }
       }
-      for (auto& [name, value] : merged) assigned[name] = value;
+      for (const auto& [name, value] : merged) give(name, value, statement.place);
     } else if (statement.kind == Statement::Kind::loop) {
       for_each(statement.iterators, 0, scope,
                [&](const Scope& inner) { when_body(statement.branches[0].body, inner, guard, assigned); });
@@ -384,16 +391,21 @@ void Flattener::assertion(const Expression& call, const Scope& scope) {
 
 /// All that one assert in the file is asked for, in functions and loops, is one assertion.
 void Flattener::assert_that(Node condition, const std::string& message, Place place) {
+  Node comes = path_;
+  for (std::size_t k = 0; k < inputs_.size(); ++k) {
+    condition = at_inputs(condition, 0);
+    comes = at_inputs(comes, 0);
+  }
   const Node path =
-      graph_.replace(path_, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; });
+      graph_.replace(comes, [&](Node node) { return graph_[node].op == Op::initial ? graph_.number(1.0) : no_node; });
   const Node holds = graph_.disjunction(graph_.negation(path), condition);
   if (graph_.is_number(holds, 1.0) || !asserted_.emplace(place, holds).second) return;
   const std::vector<Node> all = graph_.below(path);
   const bool at_events = std::any_of(all.begin(), all.end(), [&](Node node) { return graph_[node].op == Op::edge; });
-  if (at_events || (path != path_ && varies(holds))) {
+  if (at_events || (path != comes && varies(holds))) {
     FlatAction action;
     action.kind = FlatAction::Kind::fail;
-    action.guard = graph_.conjunction(path_, graph_.negation(condition));
+    action.guard = graph_.conjunction(comes, graph_.negation(condition));
     action.message = message;
     action.place = place;
     model_.actions.push_back(action);
@@ -478,6 +490,22 @@ void Flattener::finish_discrete() {
                          fmt::format("'{}' is a parameter: a when clause cannot set it", variable.name));
     }
     variable.variability = Variability::discrete;
+  }
+  check_differentiated();
+}
+
+/// Reports what has a derivative and is set by a when clause.
+void Flattener::check_differentiated() {
+  std::map<int, Place> set;
+  for (const FlatEquation& equation : model_.discrete_equations) set[graph_[equation.left].index] = equation.place;
+  for (Node node = 0; node < static_cast<Node>(graph_.size()); ++node) {
+    const NodeData data = graph_[node];
+    if (data.op != Op::variable || data.order == 0 || !set.contains(data.index)) continue;
+    const std::string& name = model_.variables[static_cast<std::size_t>(data.index)].name;
+    diagnostics_.error(
+        set[data.index],
+        fmt::format("'{0}' has a derivative, and is set by a when clause: expected reinit({0}, ...)", name));
+    set.erase(data.index);
   }
 }
 

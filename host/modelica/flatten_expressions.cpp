@@ -74,7 +74,7 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       if (scope.indexed == nullptr) fail(expression.place, "'end' stands outside subscripts");
       const auto at = static_cast<std::size_t>(scope.dimension);
       if (at >= scope.indexed->dims.size()) fail(expression.place, "more subscripts than dimensions");
-      return Value::scalar(graph_.number(scope.indexed->dims[at]));
+      return Value::scalar(graph_.number(scope.indexed->has_truths(at) ? 1.0 : scope.indexed->dims[at]));
     }
     case Kind::tuple:
       if (expression.operands.size() != 1 || !expression.operands[0]) {
@@ -131,6 +131,30 @@ Node Flattener::scalar(const Expression& expression, const Scope& scope) {
     fail(expression.place, fmt::format("expected a number, found {}", shape_text(value)));
   }
   return value.items[0];
+}
+
+/// Is it true or false, by its operation or the types of its variables?
+bool Flattener::is_boolean(Node node) const {
+  constexpr std::size_t most_looked_at = 1000;
+  std::vector<Node> open = {node};
+  for (std::size_t k = 0; k < open.size() && k < most_looked_at; ++k) {
+    const NodeData& data = graph_[open[k]];
+    if (graph_.is_condition(open[k])) continue;
+    if (data.op == Op::choice) {
+      open.insert(open.end(), {data.operand[1], data.operand[2]});
+      continue;
+    }
+    const bool variable = data.op == Op::variable || data.op == Op::pre;
+    if (!variable || model_.variables[static_cast<std::size_t>(data.index)].type != Type::boolean) return false;
+  }
+  return true;
+}
+
+/// What if, while or when asks for.
+Node Flattener::condition(const Expression& expression, const Scope& scope) {
+  const Node node = scalar(expression, scope);
+  if (!is_boolean(node)) fail(expression.place, "expected a condition, found a number");
+  return node;
 }
 
 double Flattener::numeric(Node node) {
@@ -225,7 +249,7 @@ Value Flattener::choice(const Expression& expression, const Scope& scope) {
       result = branch(graph_.number(1.0), k);
       break;
     }
-    const Node condition = scalar(*expression.operands[k], scope);
+    const Node condition = this->condition(*expression.operands[k], scope);
     if (graph_.is_number(condition)) {
       if (graph_.value(condition) == 0.0) continue;
       result = branch(condition, k + 1);

@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include "host/modelica/flattener.hpp"
-#include "host/text/nearest_name.hpp"
 
 namespace manyfold::modelica {
 namespace {
 
-constexpr int deepest_calls = 40;
 constexpr int most_turns = 10'000;
 /// Of loops that depend on variables: turns of those that search no arrays and of all, and what they may cost.
 constexpr int usual_open_turns = 64;
@@ -18,183 +16,7 @@ constexpr int most_open_turns = 1'000;
 constexpr std::size_t most_open_nodes = 20'000;
 constexpr std::size_t most_open_copies = 5'000'000;
 
-/// Do the statements assign to the variable in any case?
-bool assigns_to(const std::vector<Statement>& statements, const std::string& name) {
-  const auto is_target = [&](const ExpressionPtr& left) {
-    return left && !left->parts.empty() && left->parts[0].name == name;
-  };
-  return std::any_of(statements.begin(), statements.end(), [&](const Statement& statement) {
-    if (statement.kind == Statement::Kind::assignment) {
-      const auto& targets = statement.left->operands;
-      return is_target(statement.left) || std::any_of(targets.begin(), targets.end(), is_target);
-    }
-    return std::any_of(statement.branches.begin(), statement.branches.end(),
-                       [&](const Branch& branch) { return assigns_to(branch.body, name); });
-  });
-}
-
-bool assigns_to(const Class& function, const std::string& name) {
-  return std::any_of(function.sections.begin(), function.sections.end(),
-                     [&](const Section& section) { return assigns_to(section.statements, name); });
-}
-
 }  // namespace
-
-Value Flattener::construct(const Class& record, const Expression& expression, const Scope& scope) {
-  Value result;
-  for (std::size_t k = 0; k < record.declarations.size(); ++k) {
-    const Declaration& member = record.declarations[k];
-    const Expression* given = k < expression.operands.size() ? expression.operands[k].get() : nullptr;
-    for (const auto& [name, value] : expression.named) {
-      if (name == member.name) given = value.get();
-    }
-    if (given == nullptr && !member.binding) {
-      fail(expression.place, fmt::format("'{}' needs a value for '{}'", record.name, member.name));
-    }
-    Scope own;
-    own.in_function = true;
-    for (const auto& [name, value] : result.fields) own.values[name] = value;
-    result.fields.push_back({member.name, given != nullptr ? evaluate(*given, scope) : evaluate(*member.binding, own)});
-  }
-  if (expression.operands.size() > record.declarations.size()) {
-    fail(expression.place, fmt::format("'{}' has {} members", record.name, record.declarations.size()));
-  }
-  return result;
-}
-
-/// Of a local of a function without value: zeros of its shape.
-Value Flattener::default_of(const Declaration& declaration, const Scope& scope) {
-  if (declaration.binding) return evaluate(*declaration.binding, scope);
-  Value result;
-  std::size_t count = 1;
-  for (const ExpressionPtr& dimension : declaration.dimensions) {
-    // What [:] is, the first assignment says.
-    const int size = dimension->kind == Kind::colon ? 0 : integer(*dimension, scope, "a dimension");
-    if (size < 0 || (count *= static_cast<std::size_t>(size)) > 100'000) fail(dimension->place, "out of range");
-    result.dims.push_back(size);
-  }
-  if (declaration.type == "String") {
-    result.is_text = result.computed = true;
-    return result;
-  }
-  if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
-    if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
-    if (result.dims.size() > 1) fail(declaration.place, "records in arrays of several dimensions are not supported");
-    Value one;
-    for (const Declaration& member : record->declarations) {
-      const Expression* given = nullptr;
-      for (const Modifier& modifier : declaration.modifiers) {
-        if (modifier.name == member.name) given = modifier.value.get();
-      }
-      one.fields.push_back({member.name, given != nullptr ? evaluate(*given, scope) : default_of(member, scope)});
-    }
-    --depth_;
-    if (result.dims.empty()) return one;
-    result.elements.assign(count, one);
-    return result;
-  }
-  result.items.assign(count, graph_.number(0.0));
-  return result;
-}
-
-/// `all`: an array of all results, for tuples; otherwise the first. `given_before`: inputs that have their value
-/// already.
-Value Flattener::call_function(const Class& function, const Expression& expression, const Scope& scope, bool all,
-                               const std::vector<Member>& given_before) {
-  if (function.partial) fail(expression.place, fmt::format("'{}' is a partial function", function.name));
-  if (++depth_ > deepest_calls)
-    fail(expression.place, fmt::format("calls of '{}' are nested too deeply", function.name));
-  Frame frame;
-  frame.scope.in_function = true;
-  frame.left = frame.returned = graph_.number(0.0);
-  std::size_t position = 0;
-  std::vector<std::string> inputs;
-  for (const auto& [name, value] : given_before) frame.scope.values[name] = value;
-  for (const Declaration& declaration : function.declarations) {
-    if (declaration.input) {
-      if (frame.scope.values.contains(declaration.name)) continue;
-      inputs.push_back(declaration.name);
-      const Expression* given = position < expression.operands.size() ? expression.operands[position].get() : nullptr;
-      ++position;
-      for (const auto& [name, value] : expression.named) {
-        if (name == declaration.name) given = value.get();
-      }
-      if (given == nullptr && !declaration.binding) {
-        fail(expression.place, fmt::format("'{}' needs a value for '{}'", function.name, declaration.name));
-      }
-      Value value = given != nullptr ? argument(*given, scope) : argument(*declaration.binding, frame.scope);
-      if (value.dims.size() != declaration.dimensions.size() && !value.is_text &&
-          find_class(declaration.type) == nullptr) {
-        fail(given != nullptr ? given->place : expression.place,
-             fmt::format("'{}' of '{}' is {}", declaration.name, function.name, shape_text(value)));
-      }
-      frame.scope.values[declaration.name] = std::move(value);
-    } else {
-      frame.scope.values[declaration.name] = default_of(declaration, frame.scope);
-    }
-  }
-  if (expression.operands.size() > inputs.size()) {
-    fail(expression.place,
-         fmt::format("'{}' takes {} arguments, not {}", function.name, inputs.size(), expression.operands.size()));
-  }
-  for (const auto& [name, value] : expression.named) {
-    if (std::find(inputs.begin(), inputs.end(), name) == inputs.end()) {
-      fail(value->place, fmt::format("'{}' has no input '{}'{}", function.name, name, did_you_mean(name, inputs)));
-    }
-  }
-  if (function.external) {
-    std::vector<Value> arguments;
-    for (const std::string& name : inputs) arguments.push_back(frame.scope.values[name]);
-    Value result;
-    if (!call_table(function.external_name, arguments, scope.silent || scope.in_function, expression.place, result)) {
-      fail(expression.place, fmt::format("'{}' is an external function: not supported", function.name));
-    }
-    --depth_;
-    return result;
-  }
-  for (const Section& section : function.sections) execute(section.statements, frame);
-  --depth_;
-  Value results;
-  for (const Declaration& declaration : function.declarations) {
-    if (!declaration.output) continue;
-    Value& value = frame.scope.values[declaration.name];
-    if (!frame.assigned.contains(declaration.name)) complete_output(function, declaration, frame, value);
-    if (!all) return value;
-    results.fields.push_back({declaration.name, value});
-  }
-  if (!all) fail(expression.place, fmt::format("'{}' has no output", function.name));
-  return results;
-}
-
-/// An output that its function did not assign to. Exports of constructors of records have lost `result(re = re, im =
-/// im)`: members have the values of the inputs of their names.
-void Flattener::complete_output(const Class& function, const Declaration& output, const Frame& frame, Value& value) {
-  const auto is_given = [&](const std::string& name) {
-    return std::any_of(output.modifiers.begin(), output.modifiers.end(),
-                       [&](const Modifier& modifier) { return modifier.name == name && modifier.value != nullptr; });
-  };
-  const auto is_input = [&](const std::string& name) {
-    return std::any_of(function.declarations.begin(), function.declarations.end(),
-                       [&](const Declaration& one) { return one.input && one.name == name; });
-  };
-  if (output.binding || assigns_to(function, output.name)) return;
-  bool known = value.is_text || (!value.dims.empty() && value.items.empty() && value.elements.empty());
-  if (value.is_record()) {
-    known = true;
-    for (auto& [name, member] : value.fields) {
-      if (is_given(name)) continue;
-      if (is_input(name)) {
-        member = *frame.scope.find(name);
-      } else {
-        known = false;
-      }
-    }
-  }
-  if (!known) {
-    fail(output.place, fmt::format("the output '{}' of '{}' is never assigned: expected '{} := ...' in its algorithm",
-                                   output.name, function.name, output.name));
-  }
-}
 
 void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) {
   for (std::size_t k = 0; k < statements.size(); ++k) {
@@ -261,7 +83,7 @@ void Flattener::execute(const Statement& statement, Frame& frame) {
 void Flattener::execute_choice(const Statement& statement, std::size_t branch, Frame& frame) {
   if (branch == statement.branches.size()) return;
   const Branch& chosen = statement.branches[branch];
-  const Node condition = chosen.condition ? scalar(*chosen.condition, frame.scope) : graph_.number(1.0);
+  const Node condition = chosen.condition ? this->condition(*chosen.condition, frame.scope) : graph_.number(1.0);
   if (graph_.is_number(condition)) {
     return graph_.value(condition) != 0.0 ? execute(chosen.body, frame) : execute_choice(statement, branch + 1, frame);
   }
@@ -378,19 +200,14 @@ Value Flattener::current(const std::string& name, const Frame& frame, Place plac
   if (const auto found = frame.scope.values.find(name); found != frame.scope.values.end()) return found->second;
   // A variable of the model that the algorithm has not set yet: its value before the event, or at the start.
   Value value = value_of_name(name, place);
-  const std::function<void(Value&)> take_before = [&](Value& part) {
-    for (Value& element : part.elements) take_before(element);
-    for (Member& field : part.fields) take_before(field.value);
-    for (Node& item : part.items) {
-      const NodeData data = graph_[item];
-      if (data.op != Op::variable) continue;
-      const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
-      item = variable.variability == Variability::discrete ? graph_.pre(data.index)
-             : variable.start != no_node                   ? variable.start
-                                                           : graph_.number(0.0);
-    }
-  };
-  take_before(value);
+  change_nodes(value, [&](Node item) {
+    const NodeData data = graph_[item];
+    if (data.op != Op::variable) return item;
+    const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+    return variable.variability == Variability::discrete ? graph_.pre(data.index)
+           : variable.start != no_node                   ? variable.start
+                                                         : graph_.number(0.0);
+  });
   return value;
 }
 
@@ -452,6 +269,7 @@ std::size_t Flattener::at_positions(const Value& whole, const std::vector<Expres
   // The array of their positions, subscripted alike, tells where they stand.
   Value positions;
   positions.dims = whole.dims;
+  positions.truths = whole.truths;
   const std::size_t count = whole.element_count();
   for (std::size_t at = 0; at < count; ++at) positions.items.push_back(graph_.number(static_cast<double>(at)));
   const std::vector<Node> meant = subscripted(positions, subscripts, frame.scope, place).items;
@@ -478,7 +296,9 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
     if (spread) {
       whole.items.assign(whole.items.size(), value.items[0]);
     } else {
+      const unsigned truths = whole.truths;
       whole = value;
+      whole.truths = truths;
     }
     return;
   }

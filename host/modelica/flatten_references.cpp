@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "host/modelica/flattener.hpp"
+#include "host/text/nearest_name.hpp"
 
 namespace manyfold::modelica {
 Value Flattener::member(const Value& record, const std::string& name, Place place) {
@@ -12,10 +13,13 @@ Value Flattener::member(const Value& record, const std::string& name, Place plac
     for (const Value& element : record.elements) members.push_back(member(element, name, place));
     return array_of(std::move(members), place);
   }
+  std::vector<std::string> names;
   for (const auto& [field, value] : record.fields) {
     if (field == name) return value;
+    names.push_back(field);
   }
-  fail(place, fmt::format("{} has no member '{}'", shape_text(record), name));
+  const std::string others = names.empty() ? "" : did_you_mean(name, names);
+  fail(place, fmt::format("{} has no member '{}'{}", shape_text(record), name, others));
 }
 
 Value Flattener::reference(const Expression& expression, const Scope& scope) {
@@ -98,7 +102,9 @@ std::string Flattener::element_name(const std::string& name, const std::vector<E
   const auto found = instance_by_name_.find(name);
   if (found == instance_by_name_.end()) return "";
   Value shape;
-  shape.dims = instances_[static_cast<std::size_t>(found->second)].dims;
+  const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
+  shape.dims = instance.dims;
+  shape.truths = instance.truths;
   if (shape.dims.size() != subscripts.size()) return "";
   std::string element = name;
   for (std::size_t k = 0; k < subscripts.size(); ++k) {
@@ -110,10 +116,58 @@ std::string Flattener::element_name(const std::string& name, const std::vector<E
     inner.dimension = static_cast<int>(k);
     const Value index = evaluate(*subscripts[k], inner);
     if (!index.is_scalar() || !graph_.is_number(index.items[0])) return "";
-    element += fmt::format("{}{}", k > 0 ? "," : "[", graph_.value(index.items[0]));
+    check_kind(shape, k, *subscripts[k], scope);
+    const double number = graph_.value(index.items[0]);
+    const std::string text = !shape.has_truths(k) ? fmt::format("{}", number) : number == 0.0 ? "false" : "true";
+    element += fmt::format("{}{}", k > 0 ? "," : "[", text);
   }
   element += ']';
   return scalar_by_name_.contains(element) ? element : "";
+}
+
+/// Is it Boolean as it is written?
+bool Flattener::is_truth(const Expression& expression, const Scope& scope) {
+  switch (expression.kind) {
+    case Kind::boolean:
+    case Kind::relation:
+      return true;
+    case Kind::negation:
+    case Kind::chain: {
+      const std::string& word = expression.words.empty() ? std::string() : expression.words[0];
+      return word == "not" || word == "and" || word == "or";
+    }
+    case Kind::tuple:
+      return expression.operands.size() == 1 && expression.operands[0] && is_truth(*expression.operands[0], scope);
+    case Kind::reference: {
+      const std::string name = dotted(expression.parts);
+      if (scope.find(expression.parts[0].name) != nullptr || !known_name(name)) return false;
+      const auto found = instance_by_name_.find(name);
+      return found != instance_by_name_.end() &&
+             element_of(instances_[static_cast<std::size_t>(found->second)], 0).type == Type::boolean;
+    }
+    default:
+      return false;
+  }
+}
+
+/// A subscript is Boolean where the dimension is, and there alone.
+void Flattener::check_kind(const Value& value, std::size_t dimension, const Expression& subscript, const Scope& scope) {
+  if (!value.has_truths(dimension)) {
+    if (is_truth(subscript, scope)) fail(subscript.place, "the subscript is Boolean: expected a whole number");
+  } else if (subscript.kind == Kind::number) {
+    fail(subscript.place, "the subscript is a number: expected false or true");
+  }
+}
+
+/// Is the subscript this number?
+Node Flattener::is_subscript(Node index, int number) {
+  const NodeData data = graph_[index];
+  const Node wanted = graph_.number(number);
+  if (data.op != Op::choice || !graph_.is_number(data.operand[1]) || !graph_.is_number(data.operand[2])) {
+    return graph_.relation(Op::equal, index, wanted, true);
+  }
+  return graph_.choice(data.operand[0], graph_.number(data.operand[1] == wanted),
+                       graph_.number(data.operand[2] == wanted));
 }
 
 Value Flattener::element_at(const Value& value, const std::vector<Node>& indices, Place place) {
@@ -130,8 +184,7 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
     for (const auto& [condition, offset] : cases) {
       for (int i = 1; i <= size; ++i) {
         if (std::isfinite(known) && known != i) continue;
-        const Node here =
-            std::isfinite(known) ? no_node : graph_.relation(Op::equal, indices[k], graph_.number(i), true);
+        const Node here = std::isfinite(known) ? no_node : is_subscript(indices[k], i);
         const Node both = condition == no_node ? here
                           : here == no_node    ? condition
                                                : graph_.conjunction(condition, here);
@@ -185,19 +238,23 @@ Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr
       keeps.push_back(true);
     } else {
       const Value index = evaluate(*subscripts[k], inner);
+      check_kind(value, k, *subscripts[k], inner);
       nodes = index.items;
       keeps.push_back(!index.dims.empty());
       for (Node& node : nodes) {
         // Whole parameters shape the equations as soon as they choose elements.
         const double known = graph_.is_number(node) ? graph_.value(node) : numeric(node);
         if (std::isfinite(known)) node = graph_.number(known);
+        if (value.has_truths(k)) node = graph_.choice(node, graph_.number(2.0), graph_.number(1.0));
       }
     }
     chosen.push_back(std::move(nodes));
   }
   Value result;
   for (std::size_t k = 0; k < chosen.size(); ++k) {
-    if (keeps[k]) result.dims.push_back(static_cast<int>(chosen[k].size()));
+    if (!keeps[k]) continue;
+    if (subscripts[k]->kind == Kind::colon && value.has_truths(k)) result.truths |= 1U << result.dims.size();
+    result.dims.push_back(static_cast<int>(chosen[k].size()));
   }
   std::vector<std::size_t> at(chosen.size(), 0);
   for (const auto& nodes : chosen) {
@@ -216,7 +273,11 @@ Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr
     std::size_t k = chosen.size();
     while (k > 0 && ++at[k - 1] == chosen[k - 1].size()) at[--k] = 0;
     if (k == 0) {
-      if (!element.is_record()) result.dims.insert(result.dims.end(), element.dims.begin(), element.dims.end());
+      if (element.is_record()) return result;
+      for (std::size_t j = 0; j < element.dims.size(); ++j) {
+        if (value.has_truths(chosen.size() + j)) result.truths |= 1U << result.dims.size();
+        result.dims.push_back(element.dims[j]);
+      }
       return result;
     }
   }

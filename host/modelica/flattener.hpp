@@ -54,6 +54,7 @@ class Flattener {
     std::string name;
     int first = 0;          ///< of its variables
     std::vector<int> dims;  ///< of an array
+    unsigned truths = 0;    ///< as in Value
     const Expression* binding = nullptr;
     std::vector<std::string> path;  ///< the member of the binding's record that is meant
     int element = -1;               ///< of the binding's array that is meant
@@ -78,6 +79,7 @@ class Flattener {
                        const std::vector<const Modifier*>& attributes, const std::vector<int>& dims);
   void declare_record(const Declaration& declaration, const std::string& name, const Outer& outer, const Class& record,
                       const std::vector<int>& dims);
+  void check_members(const std::vector<Modifier>& modifiers, const Class& record);
   bool resolve_type(const std::string& name, Type& type, std::vector<const Modifier*>& attributes,
                     std::vector<int>& dims, const Class*& record, Place place);
   FlatVariable& element_of(const Instance& instance, int place);
@@ -86,6 +88,9 @@ class Flattener {
   void bind(int instance);
   std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const std::string& name,
                               const Expression* binding);
+  static bool is_truth_dimension(const Expression& dimension);
+  int size_of_type(const Expression& dimension);
+  static unsigned truths_of(const std::vector<ExpressionPtr>& dimensions);
   Node node_of(int index);
   Value value_of_name(const std::string& name, Place place);
   bool known_name(const std::string& name);
@@ -103,6 +108,8 @@ class Flattener {
   // flatten_expressions.cpp
   Value evaluate(const Expression& expression, const Scope& scope);
   Node scalar(const Expression& expression, const Scope& scope);
+  bool is_boolean(Node node) const;
+  Node condition(const Expression& expression, const Scope& scope);
   double constant(const Expression& expression, const Scope& scope, const char* what);
   int integer(const Expression& expression, const Scope& scope, const char* what);
   double numeric(Node node);
@@ -118,6 +125,9 @@ class Flattener {
   Value member(const Value& record, const std::string& name, Place place);
   Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
   std::string element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts, const Scope& scope);
+  bool is_truth(const Expression& expression, const Scope& scope);
+  void check_kind(const Value& value, std::size_t dimension, const Expression& subscript, const Scope& scope);
+  Node is_subscript(Node index, int number);
   Value element_at(const Value& value, const std::vector<Node>& indices, Place place);
 
   // flatten_arrays.cpp
@@ -127,6 +137,10 @@ class Flattener {
   Value matrix(const Expression& expression, const Scope& scope);
   Value comprehension(const Expression& expression, const Scope& scope);
   Value range(const Expression& expression, const Scope& scope);
+  std::vector<Node> values_of(const Iterator& iterator, const Scope& scope);
+  std::vector<Node> deduced_range(const Iterator& iterator, const Scope& scope);
+  std::vector<Node> numbered(int size, bool of_truths);
+  Value shape_before(const Expression& reference, std::size_t part, const Scope& scope);
   void for_each(const std::vector<Iterator>& iterators, std::size_t at, const Scope& scope,
                 const std::function<void(const Scope&)>& body);
 
@@ -139,6 +153,7 @@ class Flattener {
   Value catenated(const Expression& expression, const Scope& scope);
   bool call_shape(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_matrix(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
+  Node before_event(Node item, const std::string& function, Place place);
   bool call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   Value derivative(const Expression& expression, const Scope& scope);
   /// u with f(u) = 0 between `low` and `high`.
@@ -155,6 +170,18 @@ class Flattener {
   Value homotopy(const Expression& expression, const Scope& scope);
   bool varies(Node root) const;
   Value reduction(const std::string& name, const Expression& expression, const Scope& scope);
+
+  // flatten_delay.cpp
+  struct Delay {
+    int variable = -1;
+    Node value = no_node;
+    Node by = no_node;
+    Place place = 0;
+  };
+  Value delayed(const Expression& expression, const Scope& scope);
+  Node followed(Node root, int depth);
+  void check_delayed(Node value, Place place);
+  void finish_delays();
 
   // flatten_tables.cpp
   Value construct_table(const Class& type, const Expression& expression, const Scope& scope);
@@ -181,11 +208,6 @@ class Flattener {
     bool model = false;       ///< an algorithm of the model: other names are its variables
     std::set<std::string> assigned;
   };
-  Value call_function(const Class& function, const Expression& expression, const Scope& scope, bool all,
-                      const std::vector<Member>& given_before = {});
-  Value construct(const Class& record, const Expression& expression, const Scope& scope);
-  Value default_of(const Declaration& declaration, const Scope& scope);
-  void complete_output(const Class& function, const Declaration& output, const Frame& frame, Value& value);
   void execute(const std::vector<Statement>& statements, Frame& frame);
   void execute(const Statement& statement, Frame& frame);
   void execute_choice(const Statement& statement, std::size_t branch, Frame& frame);
@@ -201,6 +223,33 @@ class Flattener {
   void assign_parts(const std::string& name, const Expression& target, const Value& value, Frame& frame);
   void merge_frames(Node condition, Frame& taken, const Frame& other, Frame& into, Place place);
   Value current(const std::string& name, const Frame& frame, Place place);
+
+  // flatten_function_calls.cpp
+  /// A function that is called, or a record that is made.
+  struct Callee {
+    std::string name;
+    std::vector<const Declaration*> inputs;
+    Place place = 0;  ///< of the call
+  };
+  std::vector<Member> given_inputs(const Callee& callee, const Expression& expression, const Scope& scope,
+                                   const std::vector<Member>& given_before);
+  std::size_t rank_of(const Declaration& declaration) const;
+  std::vector<int> extra_dimensions(const Callee& callee, const std::vector<Member>& inputs);
+  void for_each_element(const Callee& callee, const std::vector<Member>& inputs, const std::vector<int>& extra,
+                        const std::function<void(std::vector<Member>)>& call);
+  static Value slice(const Value& value, std::size_t dimensions, std::size_t at);
+  Value shaped(std::vector<Value> elements, const std::vector<int>& dims, Place place);
+  const Class& written_function(const Class& function);
+  Value results_of_all(const Class& function, const std::vector<Value>& each, const std::vector<int>& extra,
+                       Place place);
+  Value carry_out(const Class& function, const std::vector<Member>& inputs, bool silent, Place place);
+  Value partial_derivatives(const Class& function, const std::vector<Member>& inputs, bool silent, Place place);
+  Node at_inputs(Node node, std::size_t first);
+  Value call_function(const Class& function, const Expression& expression, const Scope& scope, bool all,
+                      const std::vector<Member>& given_before = {});
+  Value construct(const Class& record, const Expression& expression, const Scope& scope);
+  Value default_of(const Declaration& declaration, const Scope& scope);
+  void complete_output(const Class& function, const Declaration& output, const Frame& frame, Value& value);
 
   // flatten_equations.cpp
   void sections(const Class& model);
@@ -224,6 +273,7 @@ class Flattener {
   Node edge_of(const Expression& condition, const Scope& scope);
   std::string text_of(Place begin, Place end) const;
   void finish_discrete();
+  void check_differentiated();
 
   /// Does `work` where control comes under the condition `path` alone.
   template <class Work>
@@ -276,6 +326,7 @@ class Flattener {
   std::map<std::string, const Expression*> objects_;         ///< external objects and what makes them
   std::map<std::string, Value> made_objects_;
   std::map<std::string, Parts> parts_;
+  std::vector<Node> inputs_;                   ///< values of those that functions are differentiated by
   Node path_ = graph_.number(1.0);             ///< under which control comes to what is evaluated
   std::map<Place, std::size_t> assertion_at_;  ///< of an assert, number among the model's
   std::set<std::pair<Place, Node>> asserted_;
@@ -283,6 +334,8 @@ class Flattener {
   std::map<std::pair<Node, Node>, Node> homotopies_;  ///< variables, by what is actual and what is simplified
   std::map<std::pair<const Class*, std::vector<Node>>, Node> zeros_;  ///< by function, bounds and other inputs
   std::vector<FlatEquation> made_equations_;                          ///< of variables that the file does not have
+  std::vector<Delay> delays_;
+  std::map<int, Node> definitions_;  ///< of variables, for what is delayed: right sides of x = ...
   long spent_ = 0;
   int depth_ = 0;
 };

@@ -38,6 +38,7 @@ enum class Op : std::uint8_t {
   edge,          ///< does condition `index` become true at this event?
   sample,        ///< is this the event of clock `index`?
   initial,       ///< at the start alone
+  input,         ///< number `index` of those that a function is differentiated by; none is left in equations
   lambda,        ///< of homotopy: 1 but for where initial values are searched from simplified equations
   stage_step,    ///< gamma h of an implicit stage
   stage_rate,    ///< its inverse

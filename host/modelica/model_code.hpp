@@ -36,6 +36,7 @@ class ModelCode {
     int direction = 0;
     bool terminal = false;
     bool failure = false;
+    bool of_start = false;  ///< is found across at the start, if what is due then is to be done
   };
 
   // model_code.cpp
@@ -100,6 +101,7 @@ class ModelCode {
   void find_events();
   void add_whole_parts();
   void add_terminals();
+  void add_first(const FlatAction& action, Node root);
   bool scheduled_at(const Relation& relation, Node& time, bool& rises);
   Node distance(Node condition);
   void add_event(Event event);
@@ -122,6 +124,7 @@ class ModelCode {
   void all_now(Body& pass, bool initial);
   void reinitialise(Body& pass);
   void end(Body& pass);
+  void first_reinit(Body& pass);
   void whole_parts_now(Body& pass, bool initial);
   Node whole_part_at_event(Body& pass, int k);
   void values_before(Body& pass);

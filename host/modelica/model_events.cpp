@@ -184,17 +184,33 @@ void ModelCode::add_whole_parts() {
   }
 }
 
+/// A reinit that is due at the start.
+void ModelCode::add_first(const FlatAction& action, Node root) {
+  Event event;
+  event.name = fmt::format("reinit({}) at the start", model_.flat.variables[at(action.variable)].name);
+  event.root = root;
+  event.direction = 1;
+  event.of_start = true;
+  add_event(event);
+}
+
 /// Ends: terminate, and assertions.
 void ModelCode::add_terminals() {
   const FlatModel& flat = model_.flat;
+  const auto is_set = [&](int flag) {
+    return graph_.choice(graph_.relation(Op::less, graph_.number(0.5), graph_.variable(flag), true), graph_.number(1.0),
+                         graph_.number(-1.0));
+  };
   for (const FlatAction& action : flat.actions) {
-    if (action.kind == FlatAction::Kind::reinit) continue;
+    if (action.kind == FlatAction::Kind::reinit) {
+      if (action.due >= 0) add_first(action, is_set(action.due));
+      continue;
+    }
     // An action remembers that it is due; that ends the instance at once.
     Event event;
     event.failure = action.kind == FlatAction::Kind::fail;
     event.name = event.failure ? fmt::format("assert: {}", action.message) : action.message;
-    event.root = graph_.choice(graph_.relation(Op::less, graph_.number(0.5), graph_.variable(action.variable), true),
-                               graph_.number(1.0), graph_.number(-1.0));
+    event.root = is_set(action.variable);
     event.direction = 1;
     event.terminal = true;
     add_event(event);
@@ -240,7 +256,7 @@ std::string ModelCode::root() {
 }
 
 /// A relation that is kept has its instance on the side where it holds, or on the other one. What is asserted holds,
-/// and the instance has not been ended yet.
+/// and the instance has not been ended yet. What is due at the start is not done yet.
 std::string ModelCode::sides() {
   std::string body;
   const std::size_t first = parameters_.size() + derived_.size();
@@ -254,7 +270,7 @@ std::string ModelCode::sides() {
     side[at(end_of_relation_[k])] = held;
   }
   for (std::size_t k = 0; k < events_.size(); ++k) {
-    if (!events_[k].terminal) continue;
+    if (!events_[k].terminal && !events_[k].of_start) continue;
     some = true;
     side[k] = events_[k].direction < 0 ? "1.0" : "-1.0";
   }

@@ -48,7 +48,10 @@ std::vector<Node> ModelCode::roots_of_update(bool initial) {
   }
   for (const FlatAction& action : model_.flat.actions) {
     const bool ends = action.kind != FlatAction::Kind::reinit;
-    if (initial && !ends) continue;
+    if (initial && !ends && action.due < 0) continue;
+    for (const int flag : {action.due, action.held}) {
+      if (flag >= 0) roots.push_back(graph_.variable(flag));
+    }
     roots.push_back(action.guard);
     if (!ends) roots.push_back(action.value);
     roots.push_back(graph_.variable(action.variable));
@@ -233,6 +236,20 @@ void ModelCode::all_now(Body& pass, bool initial) {
   }
 }
 
+/// What a reinit has to do at the start is done by an event.
+void ModelCode::first_reinit(Body& pass) {
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.due < 0) continue;
+    refresh(pass, action.guard);
+    refresh(pass, action.value);
+    const std::string guard = names_.of("due");
+    pass.line(fmt::format("const auto {} = {};", guard, pass.mask(action.guard)));
+    pass.line(fmt::format("d[{0}] = select({1}, 1.0, d[{0}]);", place_of_discrete_.at(action.due), guard));
+    pass.line(fmt::format("d[{0}] = select({1}, {2}, d[{0}]);", place_of_discrete_.at(action.held), guard,
+                          pass.number(action.value)));
+  }
+}
+
 void ModelCode::end(Body& pass) {
   for (const FlatAction& action : model_.flat.actions) {
     if (action.kind == FlatAction::Kind::reinit) continue;
@@ -253,6 +270,11 @@ void ModelCode::reinitialise(Body& pass) {
     const std::string guard = pass.mask(action.guard);
     const std::string value = pass.number(action.value);
     changes.push_back(fmt::format("y[{0}] = select({1}, {2}, y[{0}]);", place->second, guard, value));
+    if (action.due < 0) continue;
+    const int due = place_of_discrete_.at(action.due);
+    changes.push_back(fmt::format("y[{0}] = select(d[{1}] > 0.5, d[{2}], y[{0}]);", place->second, due,
+                                  place_of_discrete_.at(action.held)));
+    changes.push_back(fmt::format("d[{}] = 0.0;", due));
   }
   for (const std::string& change : changes) pass.line(change);
 }
@@ -340,7 +362,9 @@ void ModelCode::update(Body& body, bool initial) {
     now.line(
         fmt::format("d[{}] = select({}, 1.0, 0.0);", slot_of_relation_[k], now.mask(graph_.mode(static_cast<int>(k)))));
   }
-  if (!initial) {
+  if (initial) {
+    first_reinit(now);
+  } else {
     for (std::size_t k = 0; k < clocks_.size(); ++k) {
       now.line(fmt::format("d[{0}] = d[{0}] + first * fires[{1}];", clocks_[k], event_of_clock_[k]));
     }

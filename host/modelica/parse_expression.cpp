@@ -1,5 +1,6 @@
 #include "host/modelica/parse_expression.hpp"
 
+#include "host/modelica/iterator_ranges.hpp"
 #include "host/modelica/subscripted_names.hpp"
 
 namespace manyfold::modelica {
@@ -238,6 +239,7 @@ ExpressionPtr ExpressionParser::braced() {
     if (array->operands.size() == 1 && stream_.accept("for")) {
       array->kind = Kind::comprehension;
       array->iterators = iterators();
+      note_indexed(array->iterators, *array->operands[0]);
       break;
     }
     if (!stream_.accept(",")) break;
@@ -318,6 +320,7 @@ void ExpressionParser::arguments(Expression& call) {
       call.operands.push_back(expression());
       if (call.operands.size() == 1 && stream_.accept("for")) {
         call.iterators = iterators();
+        note_indexed(call.iterators, *call.operands[0]);
         break;
       }
     }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "host/modelica/iterator_ranges.hpp"
 #include "host/modelica/parse_expression.hpp"
 #include "host/modelica/subscripted_names.hpp"
 
@@ -90,13 +91,28 @@ class Parser {
       }
       stream_.expect(")", "to close the enumeration");
     } else {
-      if (result.kind == Class::Kind::function)
-        stream_.fail("functions that are derivatives of others are not supported");
+      if (result.kind == Class::Kind::function) return partial_derivative(result);
       result.base = name_with_dots();
       if (stream_.accept("[")) result.base_dimensions = expressions_.subscripts();
       if (stream_.accept("(")) result.base_modifiers = modifiers();
       result.kind = Class::Kind::type;
     }
+    if (stream_.peek().kind == TokenKind::string) text_of_description();
+    annotation(result);
+  }
+
+  /// der(f, x, y), of function df = der(f, x, y).
+  void partial_derivative(Class& result) {
+    if (!stream_.accept("der")) {
+      stream_.fail(fmt::format("expected 'der(f, x)', the derivative of a function, found {}", stream_.found()));
+    }
+    stream_.expect("(", "after der");
+    result.base = name_with_dots();
+    while (stream_.accept(",")) {
+      result.seeds.push_back(stream_.expect_name("the input that the function is differentiated by"));
+    }
+    stream_.expect(")", "to close the arguments of der");
+    if (result.seeds.empty()) stream_.fail("der takes a function and the inputs that it is differentiated by");
     if (stream_.peek().kind == TokenKind::string) text_of_description();
     annotation(result);
   }
@@ -298,10 +314,19 @@ class Parser {
     while (!stream_.at_end() && !stream_.diagnostics().full() && !at_section_end()) {
       guarded([&] {
         result.statements.push_back(statement(result.algorithm));
-        stream_.expect(";", "after the equation");
+        end_statement("after the equation");
       });
     }
     return result;
+  }
+
+  /// A semicolon that is missing before `end` or `else` is one error, and nothing is passed over for it.
+  void end_statement(const char* where) {
+    if (!stream_.at_any({"end", "else", "elseif", "elsewhen"})) {
+      stream_.expect(";", where);
+      return;
+    }
+    stream_.diagnostics().error(stream_.peek().place, fmt::format("expected ';' {}, found {}", where, stream_.found()));
   }
 
   bool at_section_end() const {
@@ -325,6 +350,7 @@ class Parser {
       result.iterators = expressions_.iterators();
       stream_.expect("loop", "after the iterators");
       result.branches.push_back({nullptr, block(algorithm)});
+      note_indexed(result.iterators, result.branches[0].body);
       stream_.expect("end", "of the loop");
       stream_.expect("for", "after end");
     } else if (stream_.peek().is("while")) {
@@ -396,7 +422,7 @@ class Parser {
            !stream_.at_any({"end", "else", "elseif", "elsewhen"})) {
       guarded([&] {
         result.push_back(statement(algorithm));
-        stream_.expect(";", "after the statement");
+        end_statement("after the statement");
       });
     }
     return result;

@@ -190,8 +190,8 @@ Node Reducer::with_modes(Node root) {
 void Reducer::find_relations() {
   FlatModel& flat = model_.flat;
   for (FlatEquation& equation : flat.equations) {
-    equation.left = with_modes(between_events(with_values_before(equation.left)));
-    equation.right = with_modes(between_events(with_values_before(equation.right)));
+    equation.left = with_modes(within_domain(between_events(with_values_before(equation.left))));
+    equation.right = with_modes(within_domain(between_events(with_values_before(equation.right))));
   }
   for (FlatEquation& equation : flat.discrete_equations) equation.right = with_modes(equation.right);
   for (Node& condition : flat.conditions) condition = with_modes(condition);

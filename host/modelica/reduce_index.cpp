@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "host/modelica/reducer.hpp"
 
@@ -90,11 +91,43 @@ void Reducer::reduce_index() {
   order();
 }
 
-/// States that the model asks not to have.
+/// Variables that reinit sets.
+std::set<int> Reducer::reinitialised() {
+  std::set<int> result;
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind == FlatAction::Kind::reinit) result.insert(action.variable);
+  }
+  return result;
+}
+
+/// States that the model asks not to have, and those that reinit would set and that are none.
 int Reducer::unwelcome_states() {
-  return static_cast<int>(std::count_if(model_.states.begin(), model_.states.end(), [&](Node state) {
-    return variable(graph_[state].index).select <= StateSelect::avoid;
-  }));
+  std::set<int> missing = reinitialised();
+  int count = 0;
+  for (const Node state : model_.states) {
+    if (graph_[state].order == 0) missing.erase(graph_[state].index);
+    if (variable(graph_[state].index).select <= StateSelect::avoid) ++count;
+  }
+  return count + static_cast<int>(missing.size());
+}
+
+/// Reports what reinit sets and constraints determine.
+void Reducer::check_reinitialised() {
+  constexpr std::size_t most_listed = 8;
+  std::vector<std::string> states;
+  for (const Node state : model_.states) states.push_back(quantity_name(state));
+  if (states.size() > most_listed) {
+    states.resize(most_listed);
+    states.emplace_back("...");
+  }
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::reinit) continue;
+    const Node quantity = graph_.variable(action.variable);
+    if (std::find(model_.states.begin(), model_.states.end(), quantity) != model_.states.end()) continue;
+    const char* why = model_.fold[at(action.variable)] != no_node ? "constant" : "no state, for it follows from others";
+    diagnostics_.error(action.place, fmt::format("reinit sets '{}', which is {}: expected one of the states {}",
+                                                 quantity_name(quantity), why, fmt::join(states, ", ")));
+  }
 }
 
 /// Variables that the model prefers as states may be states though no derivative of theirs stands in it: an equation
@@ -209,12 +242,14 @@ void Reducer::choose_dummies(const SystemOffsets& offsets, const Signature& sign
   for (const std::vector<int>& block : blocks(active, offsets.matching)) {
     choose_of_block(block, offsets, dummies, solved);
   }
-  // A block has no choice among variables of others. Where that leaves states that the model asks not to have, all
-  // equations are one.
+  // A block has no choice among variables of others. Where that leaves states that the model asks not to have, or takes
+  // those that are to be, all equations are one.
   const auto unwelcome = [&](const std::set<Node>& chosen) {
     int count = 0;
     for (std::size_t j = 0; j < unknowns_.size(); ++j) {
-      const bool asked_not = variable(unknowns_[j]).select <= StateSelect::avoid;
+      const StateSelect select = variable(unknowns_[j]).select;
+      const bool asked_not = select <= StateSelect::avoid;
+      if (select == StateSelect::always && chosen.contains(graph_.variable(unknowns_[j], 1))) ++count;
       for (int k = 1; asked_not && k <= offsets.unknown[j]; ++k) {
         count += chosen.contains(graph_.variable(unknowns_[j], k)) ? 0 : 1;
       }

@@ -1,6 +1,7 @@
 // The initial system: the equations with their derivatives, initial equations, and start values where these leave a
 // choice.
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -165,13 +166,21 @@ bool Reducer::take_discrete_start(const FlatEquation& equation) {
   return taken;
 }
 
-/// reinit(x, value) at the start is the initial equation x = value.
+/// With initial(), reinit(x, value) is the initial equation x = value. Where a clock or another condition has it at the
+/// start, it is an event that follows at once.
 void Reducer::take_first_reinit() {
-  for (const FlatAction& action : model_.flat.actions) {
-    if (action.kind != FlatAction::Kind::reinit || !graph_.is_number(at_start(action.guard), 1.0)) continue;
-    model_.flat.initial_equations.push_back(
-        {graph_.variable(action.variable), action.value, action.place,
-         fmt::format("reinit({}, ...) at the start", variable(action.variable).name)});
+  const auto at_begin = [&](Node node) { return graph_[node].op == Op::time ? graph_.number(start_time()) : no_node; };
+  for (FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::reinit) continue;
+    const Node guard = at_start(action.guard);
+    const std::string name = fmt::format("reinit({}) at the start", variable(action.variable).name);
+    if (graph_.is_number(guard, 1.0)) {
+      model_.flat.initial_equations.push_back({graph_.variable(action.variable), action.value, action.place, name});
+      set_at_start_.insert(graph_.variable(action.variable));
+    } else if (!graph_.is_number(graph_.replace(guard, at_begin), 0.0)) {
+      action.due = made_discrete("due: " + name, Type::boolean);
+      action.held = made_discrete("value: " + name, Type::real);
+    }
   }
 }
 
@@ -230,6 +239,7 @@ void Reducer::assert_at_start(const Equation& equation) {
   }
   warn(equation.place,
        fmt::format("one initial equation too many: {}; it needs to follow from the others", equation.text));
+  redundant_.push_back(equation);
   const auto size = [&](Node side) {
     return side == no_node ? graph_.number(0.0) : graph_.call(Function::abs, graph_.actual(side));
   };
@@ -297,6 +307,7 @@ Matching Reducer::match_start(const StartUnknowns& unknowns) {
 void Reducer::warn_of_fixed(Node state) {
   const FlatVariable& one = variable(graph_[state].index);
   if ((!one.fixed && !one.keeps_start) || graph_[state].order > 0) return;
+  if (one.fixed && !set_at_start_.contains(state)) overruled_.push_back(state);
   warn(one.place,
        fmt::format("the start of '{}' is {}, but follows from other equations: it is where the search begins",
                    quantity_name(state), one.fixed ? "fixed" : "prioritized"));
@@ -344,6 +355,46 @@ std::vector<Node> Reducer::fix_undetermined(const StartUnknowns& unknowns, const
   return determined;
 }
 
+/// What initial equations contradict, where constants alone determine it.
+void Reducer::check_constant_start() {
+  if (redundant_.empty() && overruled_.empty()) return;
+  std::unordered_map<Node, double> known;
+  const auto value_of = [&](Node root) {
+    return graph_.evaluate(graph_.actual(root), [&](Node leaf) {
+      const auto found = known.find(leaf);
+      return graph_[leaf].op == Op::time ? start_time() : found != known.end() ? found->second : std::nan("");
+    });
+  };
+  const auto start_of = [&](Node state) {
+    const Node start = variable(graph_[state].index).start;
+    return graph_[state].order > 0 || start == no_node ? 0.0 : value_of(start);
+  };
+  for (const Node state : model_.fixed) {
+    if (!variable(graph_[state].index).is_parameter()) known[state] = start_of(state);
+  }
+  for (const Block& block : model_.initial_blocks) {
+    for (const Step& step : block.steps) known[step.quantity] = value_of(step.value);
+  }
+  const auto differ = [](double a, double b) {
+    return std::abs(a - b) > start_tolerance * (1.0 + std::abs(a) + std::abs(b));
+  };
+  for (const Equation& equation : redundant_) {
+    const double left = equation.left == no_node ? value_of(equation.residual) : value_of(equation.left);
+    const double right = equation.right == no_node ? 0.0 : value_of(equation.right);
+    if (!differ(left, right)) continue;
+    diagnostics_.error(equation.place, fmt::format("{} contradicts the others: by them its left side is {:g}, and its "
+                                                   "right side {:g}",
+                                                   equation.text, left, right));
+  }
+  for (const Node state : overruled_) {
+    const auto found = known.find(state);
+    if (found == known.end() || !differ(start_of(state), found->second)) continue;
+    diagnostics_.error(variable(graph_[state].index).place,
+                       fmt::format("the fixed start of '{}' is {:g}, but it is {:g} by other equations of the start",
+                                   quantity_name(state), start_of(state), found->second));
+  }
+}
+
 void Reducer::order_start() {
   gather_initial_equations();
   const StartUnknowns unknowns = start_unknowns();
@@ -357,6 +408,7 @@ void Reducer::order_start() {
   of_start_ = true;
   order_blocks(model_.initial_equations, determined, preference, false, model_.initial_blocks, torn, residuals);
   of_start_ = false;
+  check_constant_start();
   // Parameters that the initial system determines are constants of the solution.
   std::copy_if(unknowns.all.begin(), unknowns.all.end(), std::back_inserter(model_.states),
                [&](Node one) { return variable(graph_[one].index).is_parameter(); });

@@ -50,6 +50,11 @@ bool Reducer::is_given(int index) const {
   return one.is_parameter() && !(one.fixed_given && !one.fixed && one.binding == no_node);
 }
 
+double Reducer::start_time() const {
+  const auto found = model_.flat.experiment.find("StartTime");
+  return found == model_.flat.experiment.end() ? 0.0 : found->second;
+}
+
 ReducedModel Reducer::reduce() {
   const std::size_t count = model_.flat.variables.size();
   model_.root.resize(count);
@@ -67,9 +72,11 @@ ReducedModel Reducer::reduce() {
   check_assertions();
   find_original_structure();
   if (diagnostics_.failed()) return std::move(model_);
+  prefer_reinitialised();
   remove_aliases();
   join_semi_linear();
   reduce_index();
+  if (!diagnostics_.failed()) check_reinitialised();
   if (!diagnostics_.failed()) {
     model_.loops_are_switched = has_switched_loops();
     fill_empty_residuals();
@@ -97,8 +104,7 @@ void Reducer::bind_inputs() {
 
 /// Parameters that an initial equation makes the time of the start, or what follows from it: clocks go by them.
 void Reducer::bind_start_times() {
-  const auto& experiment = model_.flat.experiment;
-  const Node begin = graph_.number(experiment.contains("StartTime") ? experiment.at("StartTime") : 0.0);
+  const Node begin = graph_.number(start_time());
   const auto bind = [&](Node left, Node right) {
     const NodeData data = graph_[left];
     if (data.op != Op::variable || !variable(data.index).is_parameter() || is_given(data.index)) return false;
@@ -120,8 +126,15 @@ void Reducer::bind_start_times() {
 }
 
 void Reducer::fold_parameters() {
+  std::set<Place> told;
   for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
-    if (model_.flat.variables[i].is_parameter()) folded_parameter(static_cast<int>(i));
+    if (!model_.flat.variables[i].is_parameter()) continue;
+    const FlatVariable one = model_.flat.variables[i];
+    const bool given = one.binding != no_node || one.start != no_node || one.input || !is_given(static_cast<int>(i));
+    if (!given && one.type != Type::string && told.insert(one.place).second) {
+      warn(one.place, fmt::format("the parameter '{}' has no value: it is 0 where a run gives it none", one.name));
+    }
+    folded_parameter(static_cast<int>(i));
   }
 }
 
@@ -244,17 +257,27 @@ void Reducer::report_singular(const Signature& signature) {
   const Matching matching = match(incidence, static_cast<int>(unknowns.size()));
   const Excess found = excess(incidence, static_cast<int>(unknowns.size()), matching);
   constexpr std::size_t most_listed = 12;
-  const auto list = [&](const std::vector<int>& numbers, bool of_equations) {
+  const auto list = [&](const std::vector<int>& numbers) {
     std::string text;
     for (std::size_t k = 0; k < numbers.size() && k < most_listed; ++k) {
-      if (of_equations) {
-        const Equation& equation = equations[at(numbers[k])];
-        text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
-      } else {
-        text += fmt::format("{}{}", k > 0 ? ", " : "", variable(unknowns[at(numbers[k])]).name);
-      }
+      text += fmt::format("{}{}", k > 0 ? ", " : "", variable(unknowns[at(numbers[k])]).name);
     }
-    if (numbers.size() > most_listed) text += of_equations ? "\n    ..." : ", ...";
+    return text + (numbers.size() > most_listed ? ", ..." : "");
+  };
+  // Those of one array stand in one line.
+  const auto list_equations = [&](const std::vector<int>& numbers) {
+    std::string text;
+    std::size_t lines = 0;
+    for (std::size_t k = 0, next = 0; k < numbers.size(); k = next) {
+      const Equation& equation = equations[at(numbers[k])];
+      const auto same = [&](int number) {
+        return equations[at(number)].place == equation.place && equations[at(number)].text == equation.text;
+      };
+      while (next < numbers.size() && same(numbers[next])) ++next;
+      if (++lines > most_listed) return text + "\n    ...";
+      text += fmt::format("\n    line {}: {}", diagnostics_.position(equation.place).line, equation.text);
+      if (next > k + 1) text += fmt::format(" ({} equations)", next - k);
+    }
     return text;
   };
   std::string message = fmt::format("the model has {} equation{} for {} variable{}", equations.size(),
@@ -264,14 +287,14 @@ void Reducer::report_singular(const Signature& signature) {
     message += fmt::format(
         "\n  too many variables: {} variables stand in {} equations alone; {} more needed\n    variables: {}",
         found.unknowns.size(), found.their_equations.size(), found.unknowns.size() - found.their_equations.size(),
-        list(found.unknowns, false));
-    if (!found.their_equations.empty()) message += "\n    their equations:" + list(found.their_equations, true);
+        list(found.unknowns));
+    if (!found.their_equations.empty()) message += "\n    their equations:" + list_equations(found.their_equations);
   }
   if (!found.equations.empty()) {
     message += fmt::format("\n  too many equations: {} equations for {} variables; {} must go:{}",
                            found.equations.size(), found.their_unknowns.size(),
-                           found.equations.size() - found.their_unknowns.size(), list(found.equations, true));
-    if (!found.their_unknowns.empty()) message += "\n    their variables: " + list(found.their_unknowns, false);
+                           found.equations.size() - found.their_unknowns.size(), list_equations(found.equations));
+    if (!found.their_unknowns.empty()) message += "\n    their variables: " + list(found.their_unknowns);
   }
   const Place place = !found.equations.empty()  ? equations[at(found.equations[0])].place
                       : !found.unknowns.empty() ? variable(unknowns[at(found.unknowns[0])]).place
@@ -314,6 +337,19 @@ bool Reducer::alias_of(const Equation& equation, int& a, int& b, int& sign, doub
   if (variable(a).type != variable(b).type) return false;
   sign = sign_a * sign_b * (data.op == Op::subtract ? 1 : -1);
   return variable(a).type == Type::real || sign == 1;
+}
+
+/// What reinit sets is a state, as the language has it.
+void Reducer::prefer_reinitialised() {
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind != FlatAction::Kind::reinit) continue;
+    FlatVariable& one = variable(action.variable);
+    if (one.is_parameter() || discrete_.contains(action.variable)) {
+      diagnostics_.error(action.place, fmt::format("'{0}' is {1}: reinit sets states; expected {0} = ... here",
+                                                   one.name, one.is_parameter() ? "a parameter" : "discrete"));
+    }
+    one.select = StateSelect::always;
+  }
 }
 
 int Reducer::find_root(int index, int& sign) {

@@ -45,6 +45,7 @@ class Reducer {
   int find_root(int variable, int& sign);
   void substitute_aliases();
   void report_singular(const Signature& signature);
+  void prefer_reinitialised();
 
   // reduce_events.cpp
   bool momentary(Node root);
@@ -59,6 +60,12 @@ class Reducer {
   int made_discrete(const std::string& name, Type type);
   Node between_events(Node root);
   bool varies(Node root);
+
+  // reduce_domain.cpp
+  bool needs_positive(Node node);
+  Node within_relation(Node root, const NodeData& relation);
+  Node within_condition(Node root, Node condition, int depth);
+  Node within_domain(Node root, int depth = 0);
 
   // reduce_index.cpp
   /// Equations and unknowns, as many of these as of those.
@@ -81,6 +88,8 @@ class Reducer {
   void differentiate_equations(const SystemOffsets& offsets, const std::vector<int>& solved);
   bool invariants_need_torn();
   int unwelcome_states();
+  std::set<int> reinitialised();
+  void check_reinitialised();
   bool differentiate_preferred(std::vector<Equation>& equations);
   Node total_derivative(Node root);
   Signature signature_of(const std::vector<Equation>& equations, const std::vector<int>& unknowns);
@@ -146,11 +155,13 @@ class Reducer {
   void gather_initial_equations();
   void assert_at_start(const Equation& equation);
   void take_first_reinit();
+  void check_constant_start();
   int value_before(int index);
   std::set<int> starts_of(int index);
   bool take_discrete_start(const FlatEquation& equation);
 
   void warn(Place place, const std::string& message);
+  double start_time() const;
   bool is_unknown(int variable) const;
   /// A parameter that the initial system does not determine.
   bool is_given(int variable) const;
@@ -167,8 +178,13 @@ class Reducer {
   std::vector<int> unknowns_;                  ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
   std::set<int> on_the_way_;                   ///< discrete variables whose value at the start is being found
+  std::unordered_map<Node, Node> in_domain_;   ///< expressions, and what within_domain makes of them
+  std::size_t domain_budget_ = 20'000'000;     ///< nodes that it still looks at
   bool of_stage_ = false;                      ///< the equations are those of an implicit stage
   bool of_start_ = false;                      ///< they are the initial system
+  std::vector<Equation> redundant_;            ///< initial equations that are to follow from the others
+  std::set<Node> set_at_start_;                ///< by reinit
+  std::vector<Node> overruled_;                ///< states whose fixed start other equations take the place of
   bool keeps_steps_whole_ = false;             ///< nothing is divided by the step of a stage
   std::set<Node> known_before_;  ///< of the unknowns of a stage, those that the integrator has: first to be torn
 };

@@ -31,9 +31,17 @@ inline std::string dotted(const std::vector<NamePart>& parts) {
   return name;
 }
 
+/// Where a name stands as a subscript.
+struct Indexed {
+  const Expression* reference = nullptr;
+  std::size_t part = 0;       ///< of the reference
+  std::size_t subscript = 0;  ///< of the part
+};
+
 struct Iterator {
   std::string name;
-  ExpressionPtr range;  ///< null: of the array that it indexes
+  ExpressionPtr range;           ///< null: of what it indexes
+  std::vector<Indexed> indexed;  ///< by an iterator without a range
   Place place = 0;
 };
 
@@ -131,7 +139,8 @@ struct Class {
   std::vector<std::pair<ExpressionPtr, ExpressionPtr>> guesses;  ///< parameter equation guess(x) = value
   std::vector<std::unique_ptr<Class>> classes;
   std::vector<std::string> literals;  ///< of an enumeration
-  std::string base;                   ///< type X = base(...)
+  std::string base;                   ///< type X = base(...), function X = der(base, ...)
+  std::vector<std::string> seeds;     ///< of function X = der(base, a, b): a, b
   std::vector<Modifier> base_modifiers;
   std::vector<ExpressionPtr> base_dimensions;
   bool external = false;

@@ -13,8 +13,12 @@ struct Class;
 struct Member;
 struct Table;
 
+/// Of a declaration.
+inline constexpr std::size_t most_dimensions = 32;
+
 struct Value {
   std::vector<int> dims;    ///< of an array; empty: a scalar
+  unsigned truths = 0;      ///< bit k: the subscripts of dimension k are false and true
   std::vector<Node> items;  ///< in the order of rows
   bool is_text = false;
   bool computed = false;  ///< a text, or an array of texts, that nobody needs to know: of messages
@@ -31,6 +35,7 @@ struct Value {
   bool is_record() const;
   bool is_numeric() const;            ///< a number or an array of numbers
   std::size_t element_count() const;  ///< of an array; otherwise 1
+  bool has_truths(std::size_t dimension) const;
 };
 
 /// Of a record.
@@ -67,6 +72,9 @@ inline std::size_t Value::element_count() const {
   for (const int dim : dims) count *= static_cast<std::size_t>(dim);
   return count;
 }
+inline bool Value::has_truths(std::size_t dimension) const {
+  return dimension < most_dimensions && ((truths >> dimension) & 1U) != 0;
+}
 inline bool Value::is_numeric() const {
   return !is_text && fields.empty() && items.size() == element_count();
 }
@@ -76,6 +84,13 @@ inline void gather(const Value& value, std::vector<Node>& nodes) {
   nodes.insert(nodes.end(), value.items.begin(), value.items.end());
   for (const Value& element : value.elements) gather(element, nodes);
   for (const Member& field : value.fields) gather(field.value, nodes);
+}
+
+/// Each node of a value and of all its parts becomes `change` of it.
+void change_nodes(Value& value, const auto& change) {
+  for (Node& item : value.items) item = change(item);
+  for (Value& element : value.elements) change_nodes(element, change);
+  for (Member& field : value.fields) change_nodes(field.value, change);
 }
 
 /// "[2, 3]", or "a number".

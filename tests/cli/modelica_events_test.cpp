@@ -559,6 +559,26 @@ TEST_F(ModelicaEvents, StartsThatAreComputed) {
         [](const json& values) { expect(values, "n", 2.0); }, {"rodas5p"});
 }
 
+// Clocks that tick at the start, and conditions that hold there: what they set is made of the initial values.
+TEST_F(ModelicaEvents, StatesAreSetAtTheStart) {
+  solve("",
+        "parameter Real 'first' = 0.0;\nReal 'x'(start = 1.0, fixed = true);\nReal 'y'(start = 2.0, fixed = true);\n"
+        "Real 'z'(start = 3.0, fixed = true);\nInteger 'n'(start = 0, fixed = true);\nReal 'w';\n",
+        "equation\nder('x') = -'x';\nder('y') = -'y';\nder('z') = 1.0;\n'w' = 'x' - 'y' + cos(time);\n"
+        "when sample('first', 1.0) then\nreinit('x', pre('x') + 2.0 * 'n');\n'n' = pre('n') + 1;\nend when;\n"
+        "when initial() and 'w' < 0.5 then\nreinit('y', 7.0 * 'z');\nend when;\n"
+        "when {initial() and 'w' > 0.5, 'z' > 4.0} then\nreinit('z', 1.0);\nend when;\n"
+        "annotation(experiment(StopTime = 2.5));\n",
+        [](const json& values) {
+          const double e = std::exp(-1.0);
+          expect(values, "x", (((1.0 + 2.0) * e + 4.0) * e + 6.0) * std::exp(-0.5));
+          expect(values, "y", 21.0 * std::exp(-2.5));
+          expect(values, "z", 2.5);
+          expect(values, "n", 3.0);
+        },
+        {"rodas5p"});
+}
+
 // Two steps of a state graph, of which one second each is waited in: what is said of a Boolean at the start is the
 // value that its definition takes from before.
 TEST_F(ModelicaEvents, StepsOfAStateGraph) {

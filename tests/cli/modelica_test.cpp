@@ -289,13 +289,14 @@ TEST_F(ModelicaFiles, ASweepRuns) {
       << "//! base 0.1.0\npackage 'RC'\n  model 'RC'\n    parameter Real 'R.R'(unit = "
          "\"Ohm\") = 2.0;\n    parameter Real 'C.C'(unit = \"F\") = 0.5;\n    Real "
          "'C.v'(unit = \"V\", start = 1.0, fixed = true);\n    Real 'C.i'(unit = "
-         "\"A\");\n  equation\n    'C.i' = 'C.C' * der('C.v');\n    'C.v' = -'R.R' * "
+         "\"A\");\n    Integer 'n'(start = 0, fixed = true);\n  equation\n    'C.i' = 'C.C' * der('C.v');\n"
+         "    when 'C.v' < 0.7 then\n      'n' = pre('n') + 1;\n    end when;\n    'C.v' = -'R.R' * "
          "'C.i';\n    annotation(experiment(StopTime = 1.0));\n  end 'RC';\nend 'RC';\n";
   std::ofstream(folder_ / "sweep.toml")
       << "model = \"circuit.mo\"\nt_span = [0.5, 1.5]\n[solver]\nmethod = \"radau5\"\n"
          "rtol = 1e-8\natol = 1e-10\n[ensemble]\ninstances = 50\nsampler = \"sobol\"\n"
          "[parameters]\n\"R.R\" = { distribution = \"uniform\", min = 1.0, max = 3.0 }\n"
-         "[output]\nfile = \"out.nc\"\nvariables = [\"C.v\", \"C.i\"]\n";
+         "[output]\nfile = \"out.nc\"\nvariables = [\"C.v\", \"C.i\", \"n\"]\n";
   const Outcome outcome = call("run sweep.toml --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(json::parse(outcome.out)["by_status"]["success"], 50);

@@ -31,6 +31,63 @@ TEST(Diagnostics, NamesThatAreNearAreSuggested) {
   expect_errors(model_text("Real u(strat = 1);", "u = 1;"), {"'strat' is no attribute; did you mean \"start\"?"});
 }
 
+TEST(Diagnostics, MembersLiteralsAndFunctionsAreSuggested) {
+  const auto model = [](const std::string& declarations, const std::string& equations) {
+    return "package P\ntype E = enumeration(idle, up);\nrecord R\nReal T;\nReal c[2];\nend R;\n" +
+           model_text(declarations, equations) + "end P;\n";
+  };
+  expect_errors(model("R r(t(start = 3), d = {1, 2});", "r.T = time;\nr.c = {1, 2};"),
+                {"m.mo:8:5: error: the record 'R' has no member 't'; did you mean \"T\"?",
+                 "m.mo:8:19: error: the record 'R' has no member 'd'; known: T, c"});
+  expect_errors(model("R r(T = time, c = {1, 2}); Real x;", "x = r.t;"), {"has no member 't'; did you mean \"T\"?"});
+  expect_errors(model("E e;", "e = E.idel;"), {"unknown name 'E.idel'; did you mean \"E.idle\"?"});
+  expect_errors(model("Boolean b;", "b = smaple(0, 1);"), {"unknown function 'smaple'; did you mean \"sample\"?"});
+  expect_errors(model("parameter Real p[2] = {1, 2, 3}; Real x;", "x = p[1];"),
+                {"'p' is an array [2], but its value is an array [3]"});
+}
+
+TEST(Diagnostics, ConditionsAreNoNumbers) {
+  const auto model = [](const std::string& condition) {
+    return model_text("parameter Integer n = 2; Real x(start = 1), y; Boolean b[2] = {x > 0.5, false}; Boolean c;",
+                      "der(x) = -x;\nc = b[n] or not b[1];\ny = if " + condition + " then 1 else 2;");
+  };
+  for (const char* right : {"b[1]", "c and x > 0.2", "if c then b[1] else false", "not c", "noEvent(x > 1)", "true"}) {
+    EXPECT_EQ(errors_of(model(right)), "") << right;
+  }
+  for (const char* wrong : {"x", "2 * x", "n", "if c then x else false", "sin(x)"}) {
+    expect_errors(model(wrong), {"m.mo:6:8: error: expected a condition, found a number"});
+  }
+  expect_errors(model_text("Real x(start = 1); Integer n;", "der(x) = -x;\nwhen x then\nn = 1;\nend when;"),
+                {"m.mo:5:6: error: expected a condition, found a number"});
+  expect_errors(model_text("Real x(start = 1); Boolean b;", "der(x) = -x;\nb = edge(x);"),
+                {"edge takes a Boolean variable"});
+}
+
+TEST(Diagnostics, ParametersWithoutValueAreTold) {
+  const auto model = manyfold::test::compiled(
+      model_text("parameter Real C[2], d(start = 2); parameter Integer n = 1; input Real u; Real x;",
+                 "der(x) = C[1] * x + d + u + n;"));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("m.mo:2:16: warning: the parameter 'C[1]' has no value: it is 0"), std::string::npos)
+      << model.warnings[0];
+}
+
+TEST(Diagnostics, AForgottenSemicolonIsOneError) {
+  const std::string errors = errors_of(
+      model_text("Real x[2];", "for i in 1:2 loop\nif i > 1 then\nx[i] = 1\nelse\nx[i] = time\nend if\nend for"));
+  EXPECT_NE(errors.find("m.mo:7:1: error: expected ';' after the statement, found 'else'"), std::string::npos)
+      << errors;
+  EXPECT_NE(errors.find("m.mo:10:1: error: expected ';' after the statement, found 'end'"), std::string::npos)
+      << errors;
+  EXPECT_EQ(errors.find("found the end of the file"), std::string::npos) << errors;
+}
+
+// Equations of an array are one line.
+TEST(Diagnostics, EquationsOfAnArrayAreListedTogether) {
+  expect_errors(model_text("Real x[3], y[3];", "x = {time, 1, 2};\nx + y = {0, 0, 0};\ny = 2 * x;"),
+                {"line 4: x = {time, 1, 2} (3 equations)", "line 6: y = 2 * x (3 equations)"});
+}
+
 TEST(Diagnostics, AnOverdeterminedModelNamesTheEquations) {
   expect_errors(model_text("Real x(start = 1), y;", "der(x) = -x;\ny = 2 * x;\ny = 3 * x;"),
                 {"the model has 3 equations for 2 variables", "1 must go", "line 5: y = 2 * x", "line 6: y = 3 * x"});
@@ -69,6 +126,11 @@ TEST(Diagnostics, WhenClauses) {
   expect_errors(model_text("Real x(start = 1); discrete Real z;",
                            "der(x) = -1;\nwhen x < 0.5 then z = 1; end when;\nwhen x < 0.2 then z = 2; end when;"),
                 {"m.mo:6:1: error: 'z' is set by two when clauses: use elsewhen"});
+  expect_errors(model_text("Real x(start = 1); Integer n;",
+                           "der(x) = -1;\nwhen x < 0.5 then\nn = 1;\nif x > 0.2 then\nn = 2;\nend if;\nend when;"),
+                {"m.mo:7:1: error: 'n' is set twice in this when clause"});
+  expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nwhen x < 0.5 then\nx = 1;\nend when;"),
+                {"m.mo:5:1: error: 'x' has a derivative, and is set by a when clause: expected reinit(x, ...)"});
   expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nreinit(x, 2);"),
                 {"reinit stands in when clauses alone"});
 }
@@ -80,7 +142,8 @@ TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
       "package P\nfunction f\ninput Real x;\noutput Real y;\nexternal \"C\" y = f(x);\nend f;\nmodel m\nReal "
       "x;\nequation\nx = f(time);\nend m;\nend P;\n",
       {"m.mo:10:5: error: 'f' is an external function: not supported"});
-  expect_errors(model_text("Real x;", "x = delay(time, 1);"), {"delays are not supported"});
+  expect_errors(model_text("Real x, y;", "der(x) = -x;\ny = delay(2 * x, 1);"),
+                {"m.mo:5:5: error: what is delayed depends on 'x', and not on the time alone", "a chain of n"});
   expect_errors(model_text("Real x;", "connect(x, x);"), {"export the model as Base Modelica"});
 }
 

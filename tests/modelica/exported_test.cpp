@@ -142,6 +142,18 @@ TEST(Exported, ValuesBeforeAnAssignment) {
   EXPECT_NE(model.header.find("+ 10.0"), std::string::npos) << model.header;
 }
 
+// A subscript that varies chooses among the values before the event.
+TEST(Exported, ValuesBeforeAnEventOfAnElement) {
+  const CompiledModel model = compiled(model_text(
+      "Integer n[2](each start = 0, each fixed = true), k(start = 1, fixed = true); Real x(start = 0, fixed = true);",
+      "der(x) = 1;\nwhen x > 0.5 then\nk = 3 - pre(k);\nend when;\nalgorithm\nwhen sample(1, 1) then\n"
+      "n := pre(n);\nn[k] := pre(n[k]) + 1;\nend when;"));
+  EXPECT_EQ(model.states, std::vector<std::string>{"x"});
+  expect_errors(model_text("Real x; Boolean b;", "der(x) = 1;\nb = edge(x > 1);"), {"edge takes a variable"});
+  expect_errors(model_text("Real x; Boolean b;", "der(x) = 1;\nb = pre(if x > 1 then 2 * x else x) > 0;"),
+                {"pre takes a variable"});
+}
+
 // Continuously differentiable branches make no event; a kink within an iterated loop makes none either.
 TEST(Exported, SmoothExpressionsOfLoops) {
   const auto diode = [](const std::string& order) {
@@ -419,6 +431,36 @@ TEST(Exported, InitialEquationsThatFollowFromOthers) {
       << model.header;
 }
 
+// Where constants alone say it, it is told at once.
+TEST(Exported, InitialEquationsThatContradictOthers) {
+  expect_errors(
+      "model m\nconstant Real c = 5;\nReal x, y;\ninitial equation\nx = 2;\ny = c;\nequation\ny = 2 * x;\n"
+      "der(x) = -x;\nend m;\n",
+      {"m.mo:6:1: error: initial: y = c contradicts the others: by them its left side is 4, and its right "
+       "side 5"});
+  expect_errors("model m\nReal x(start = 1, fixed = true);\ninitial equation\nx = 2;\nequation\nder(x) = -x;\nend m;\n",
+                {"m.mo:2:6: error: the fixed start of 'x' is 1, but it is 2 by other equations of the start"});
+  EXPECT_EQ(errors_of("model m\nReal x(start = 1, fixed = true);\nequation\nder(x) = -x;\nwhen initial() then\n"
+                      "reinit(x, 2);\nend when;\nend m;\n"),
+            "");
+}
+
+// What reinit sets is a state: of several that constraints bind, the ones that it sets. Anything else is refused.
+TEST(Exported, ReinitSetsStates) {
+  const auto with_reinit = [](const std::string& variable) {
+    return model_text("Real a(start = 1), b, c, p(start = 2); discrete Real d(start = 0);",
+                      "der(a) = -b;\nb = 3 * a;\nc = der(b);\nder(p) = -p ^ 2;\nwhen time > 1 then\nreinit(" +
+                          variable + ", 6);\nd = 2;\nend when;");
+  };
+  EXPECT_EQ(compiled(with_reinit("a")).states, (std::vector<std::string>{"a", "p"}));
+  EXPECT_EQ(compiled(with_reinit("b")).states, (std::vector<std::string>{"b", "p"}));
+  expect_errors(with_reinit("c"), {"m.mo:9:1: error: reinit sets 'c', which is no state, for it follows from others: "
+                                   "expected one of the states"});
+  expect_errors(with_reinit("d"), {"m.mo:9:1: error: 'd' is discrete: reinit sets states; expected d = ... here"});
+  expect_errors(model_text("parameter Real k = 1; Real x;", "der(x) = k;\nwhen x > 1 then\nreinit(k, 2);\nend when;"),
+                {"'k' is a parameter: reinit sets states"});
+}
+
 TEST(Exported, FreeParametersKeepTheirStart) {
   const CompiledModel model = compiled(
       model_text("parameter Real p(fixed = false, start = 7.5); Real x(start = 1, fixed = true);", "der(x) = -p * x;"));
@@ -636,8 +678,31 @@ TEST(Exported, FunctionsThatExportsLeaveOut) {
   EXPECT_NEAR(value(15), 3.0, 1e-14);
 }
 
+// A step looks beyond an event before it is found: roots in branches of if stay in their domain there.
+TEST(Exported, RootsInBranchesStayInTheirDomain) {
+  const CompiledModel model =
+      compiled(model_text("parameter Real g = 9.81, top = 2; Real h(start = 1), e(start = 3), u(start = 1), q;",
+                          "q = if h > 0 then 0.5 * sqrt(2 * g * h) else 0;\nder(h) = -q;\n"
+                          "der(e) = if e <= top or time < 0 then 0 else -(e - top) ^ 1.5;\n"
+                          "der(u) = noEvent(if u > 0 then -sqrt(u) else 0);"));
+  EXPECT_NE(model.header.find("max(h, 0.0)"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("pow(max(e - top, 0.0), 1.5)"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("sqrt(u)"), std::string::npos) << model.header;
+}
+
+// What follows from the time alone may be delayed.
+TEST(Exported, DelaysOfSources) {
+  const CompiledModel model = compiled(model_text("parameter Real T = 0.5; Real u = 2 * v, v, y, z;",
+                                                  "v = sin(time);\ny = delay(u + 1, T);\nz = delay(y, 1.0, 2.0);"));
+  EXPECT_NE(model.header.find("1.0, 2.0 * sin(t - T) + 1.0);"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("2.0 * sin(t - 1.0 - T) + 1.0"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("{.name = \"time <= T\", .scheduled = 1}"), std::string::npos) << model.header;
+  expect_errors(model_text("Real x, y;", "x = delay(y, 1);\ny = x + time;"),
+                {"what is delayed depends on a delay itself"});
+  expect_errors(model_text("Real x;", "x = delay(time, -1);"), {"the time of a delay is negative"});
+}
+
 TEST(Exported, OtherThingsAreRefusedWithTheirReason) {
-  expect_errors(model_text("Real y;", "y = delay(time, 0.1);"), {"a chain of first-order lags may take their place"});
   expect_errors(model_text("Real a, b;", "(a, b) = spatialDistribution(1.0, 2.0, time, true);"),
                 {"discretise the transport in space"});
   expect_errors(model_text("Real y;", "y = time;\nalgorithm\n#UNKNOWN STATEMENT#;"),

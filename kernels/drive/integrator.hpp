@@ -55,6 +55,8 @@ class Integrator {
   static constexpr bool projects = manyfold::projects<System>();
   /// Are algebraic variables settled at output times?
   static constexpr bool settles = settles_output<Alone<System>>();
+  /// Is what is saved put on the constraints? Velocities of index 3 lie beside them, by an error of lower order.
+  static constexpr bool projects_output = projects || (settles && System::highest_index() > 2);
   /// Are the ends of steps looked at with matrices of their own?
   static constexpr bool checks_ends =
       Branch::changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
@@ -399,16 +401,16 @@ class Integrator {
   }
 
   /// Variables at a time of the step, as a function of their number; in the lanes of `lanes` the algebraic ones are
-  /// those that belong to the others, and with projection all are on the constraints.
+  /// those that belong to the others, and with projection or at index 3 all are on the constraints.
   MANYFOLD_INLINE auto point(const State& state, const Mask& lanes, const Real& time) const {
     const Real place = place_in_step(state, time);
-    if constexpr (projects || settles) {
+    if constexpr (projects_output || settles) {
       struct {
         Real y[n];
         MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
       } result;
       for (int i = 0; i < n; ++i) result.y[i] = dense(state, i, place);
-      if constexpr (projects) project<System>(lanes, time, result.y, state.p, options_.tolerances);
+      if constexpr (projects_output) project<Alone<System>>(lanes, time, result.y, state.p, options_.tolerances);
       if constexpr (settles) {
         // At index 1 the end of a step meets the equations.
         const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state.t);

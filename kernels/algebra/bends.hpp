@@ -1,6 +1,6 @@
 #pragma once
-// Do a model's equations have kinks or jumps where their unknowns take certain values, or exponentials, whose slope a
-// small change multiplies? Found at compile time as the sparsity pattern is.
+// Do a model's equations have kinks, jumps or limits where their unknowns take certain values, or exponentials, whose
+// slope a small change multiplies? Found at compile time as the sparsity pattern is.
 #include "traced_number.hpp"
 
 namespace manyfold {
@@ -8,7 +8,8 @@ namespace manyfold {
 /// A number known only by how unknowns stand in it.
 struct BendUse : TracedNumber<BendUse> {
   bool varies = false;  ///< with an unknown
-  bool bends = false;   ///< by min, max, abs, floor or an exponential of an unknown, or a choice that depends on one
+  bool bends =
+      false;  ///< by min, max, abs, floor, tanh, atan or an exponential of an unknown, or a choice that depends on one
 
   constexpr BendUse() = default;
   template <class Number>

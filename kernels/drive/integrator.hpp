@@ -58,8 +58,13 @@ class Integrator {
   /// Is what is saved put on the constraints? Velocities of index 3 lie beside them, by an error of lower order.
   static constexpr bool projects_output = projects || (settles && System::highest_index() > 2);
   /// Are the ends of steps looked at with matrices of their own?
-  static constexpr bool checks_ends =
-      Branch::changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
+  static constexpr bool checks_ends = Branch::changes_branches && settles && System::has_bent_constraints();
+  /// Are algebraic variables settled at the beginning of steps that fail? The past of other paths has them too.
+  static constexpr bool settles_starts = checks_ends && !Method::makes_past && requires(typename State::Path path) {
+    path.rest(Mask(false), 0);
+  };
+  /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
+  static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?
   static constexpr bool path_for_output =
       Method::path_on_request && !System::has_events && !projects && !checks_ends && !Branch::changes_branches;
@@ -265,7 +270,14 @@ class Integrator {
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) {
       auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
-      if constexpr (Branch::changes_branches) branch_.keep_anchor(rejected | failed, state_, t_end_);
+      if constexpr (Branch::changes_branches) {
+        const Mask first = control_.failed_times(1.0, rejected | failed);
+        if (any(first)) branch_.keep_anchor(first, state_, t_end_);
+      }
+      if constexpr (settles_starts) {
+        const Mask lost = control_.failed_times(failures_until_settled, rejected | failed);
+        if (any(lost)) settle_start(lost);
+      }
       if constexpr (Branch::leads_on) {
         const Mask stuck = hopeless | ((rejected | failed) & (abs(h) <= negligible_step(state_.t, t_end_)));
         if (any(stuck) && options_.steps.fixed_step == 0.0) {
@@ -529,6 +541,23 @@ class Integrator {
       put(state_.dy[i], before.dy[i]);
     }
     state_.path.copy(lanes, before.path);
+  }
+
+  /// Puts algebraic variables at the beginning of the next step on their constraints, in the lanes of `lanes`. Where
+  /// these bend within a tolerance, the matrix of a value that is off by one is that of another slope, however short
+  /// the step. The next step begins with them at rest: extrapolation would magnify what Newton's method left in them.
+  MANYFOLD_OUTLINE void settle_start(const Mask& lanes) requires(settles_starts) {
+    Real y[n];
+    for (int i = 0; i < n; ++i) y[i] = state_.y[i];
+    const Mask far =
+        SettledOutput<Alone<System>, Real>().settle(lanes, state_.t, y, state_.dy, state_.p, options_.tolerances);
+    const Mask found = lanes & !far;
+    static_for<n>([&](auto i) {
+      if constexpr (!System::derivative_occurs(i)) {
+        state_.y[i] = select(found, y[i], state_.y[i]);
+        state_.path.rest(found, i);
+      }
+    });
   }
 
   /// Projects the end of the step in the lanes of `lanes`; returns those that are on the constraints then. The path

@@ -5,9 +5,9 @@
 namespace manyfold {
 
 /// Gives `Number` all that a model's equations do with numbers, from what becomes of it in a sum, a product, a
-/// quotient, a function of one or two numbers (comparisons and masks are such functions too), a function with kinks,
-/// an exponential, and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`, `bent(a,
-/// b)`, `exponential(a)`, `choice(mask, a, b)`.
+/// quotient, a function of one or two numbers (comparisons and masks are such functions too), a function with kinks
+/// or limits, an exponential, and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`, `function(a, b)`,
+/// `bent(a, b)`, `exponential(a)`, `choice(mask, a, b)`.
 template <class Number>
 struct TracedNumber {
   static constexpr Number bent(const Number& a, const Number& b) { return Number::function(a, b); }
@@ -62,10 +62,10 @@ struct TracedNumber {
   friend constexpr Number tan(const Number& a) { return Number::function(a, a); }
   friend constexpr Number asin(const Number& a) { return Number::function(a, a); }
   friend constexpr Number acos(const Number& a) { return Number::function(a, a); }
-  friend constexpr Number atan(const Number& a) { return Number::function(a, a); }
+  friend constexpr Number atan(const Number& a) { return Number::bent(a, a); }
   friend constexpr Number sinh(const Number& a) { return Number::exponential(a); }
   friend constexpr Number cosh(const Number& a) { return Number::exponential(a); }
-  friend constexpr Number tanh(const Number& a) { return Number::function(a, a); }
+  friend constexpr Number tanh(const Number& a) { return Number::bent(a, a); }
 
  private:
   constexpr Number& self() { return static_cast<Number&>(*this); }

@@ -142,8 +142,9 @@ class SettledOutput {
         if (Stages::Form::of_variable(j) == 0) sum += square(delta[b] * weight[j]);
         unknown(x, b) -= delta[b];
       });
-      // A correction that does not fall any more is one of rounding errors.
-      const Mask rounding = (sum <= Real(1.0)) & (sum >= Real(0.25) * previous);
+      // A correction that does not fall any more is one of rounding errors, unless it is the matrix that is to blame.
+      constexpr int first_to_judge = System::highest_index() > 1 ? 0 : iterations_with_one_matrix + 1;
+      const Mask rounding = Mask(iteration >= first_to_judge) & (sum <= Real(1.0)) & (sum >= Real(0.25) * previous);
       const Mask done = searching & ((sum <= Real(small * small)) | rounding);
       previous = sum;
       found = found | done;
@@ -177,6 +178,7 @@ class SettledOutput {
     // The second look is behind a bend that the end may stand next to.
     Mask searching = lanes;
     Mask far(false);
+    Real last(0.0);
     for (int look = 0; look < 2; ++look) {
       searching = linearise(searching, t, x, p);
       Real F[System::n];
@@ -184,11 +186,16 @@ class SettledOutput {
       Real delta[size];
       for_each_index<size>([&](auto a) { delta[a] = F[Block::equation(a)]; });
       factors_.solve(delta);
+      Real largest(0.0);
       for_each_index<size>([&](auto b) {
         const int j = Block::variable(b);
-        if (Stages::Form::of_variable(j) == 0) far = far | (searching & (abs(delta[b]) * weight[j] > Real(1.0)));
+        if (Stages::Form::of_variable(j) == 0) largest = max(largest, abs(delta[b]) * weight[j]);
         unknown(x, b) -= select(searching, delta[b], Real(0.0));
       });
+      far = far | (searching & (largest > Real(1.0)));
+      // Where a limit is left corrections fall slowly: what follows is their geometric series.
+      if (look > 0) far = far | (searching & (largest > Real(noise)) & (square(largest) > last - largest));
+      last = largest;
     }
     return far;
   }
@@ -196,6 +203,8 @@ class SettledOutput {
  private:
   /// The error test may allow four tolerances within a step.
   static constexpr double most_tolerances = 5.0;
+  /// Corrections below are as small as Newton's method leaves them, in tolerances.
+  static constexpr double noise = 0.03;
 
   using Block = AlgebraicBlock<System>;
   using Stages = Consistency<System, Real>;

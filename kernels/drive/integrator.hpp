@@ -55,9 +55,18 @@ class Integrator {
   static constexpr bool projects = manyfold::projects<System>();
   /// Are algebraic variables settled at output times?
   static constexpr bool settles = settles_output<Alone<System>>();
+  /// Is what is saved put on the constraints? Velocities of index 3 lie beside them, by an error of lower order.
+  static constexpr bool projects_output = projects || (settles && System::highest_index() > 2);
   /// Are the ends of steps looked at with matrices of their own?
+  /// Methods without iteration do not go astray by exponentials: of a rectifier's instructions it would be a seventh.
   static constexpr bool checks_ends =
-      Branch::changes_branches && settles && System::has_bent_constraints() && Method::most_newton_iterations > 1;
+      Branch::changes_branches && settles && System::has_bent_constraints(Method::most_newton_iterations > 1);
+  /// Are algebraic variables settled at the beginning of steps that fail? The past of other paths has them too.
+  static constexpr bool settles_starts = checks_ends && !Method::makes_past && requires(typename State::Path path) {
+    path.rest(Mask(false), 0);
+  };
+  /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
+  static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?
   static constexpr bool path_for_output =
       Method::path_on_request && !System::has_events && !projects && !checks_ends && !Branch::changes_branches;
@@ -263,7 +272,14 @@ class Integrator {
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) {
       auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
-      if constexpr (Branch::changes_branches) branch_.keep_anchor(rejected | failed, state_, t_end_);
+      if constexpr (Branch::changes_branches) {
+        const Mask first = control_.failed_times(1.0, rejected | failed);
+        if (any(first)) branch_.keep_anchor(first, state_, t_end_);
+      }
+      if constexpr (settles_starts) {
+        const Mask lost = control_.failed_times(failures_until_settled, rejected | failed);
+        if (any(lost)) settle_start(lost);
+      }
       if constexpr (Branch::leads_on) {
         const Mask stuck = hopeless | ((rejected | failed) & (abs(h) <= negligible_step(state_.t, t_end_)));
         if (any(stuck) && options_.steps.fixed_step == 0.0) {
@@ -399,16 +415,16 @@ class Integrator {
   }
 
   /// Variables at a time of the step, as a function of their number; in the lanes of `lanes` the algebraic ones are
-  /// those that belong to the others, and with projection all are on the constraints.
+  /// those that belong to the others, and with projection or at index 3 all are on the constraints.
   MANYFOLD_INLINE auto point(const State& state, const Mask& lanes, const Real& time) const {
     const Real place = place_in_step(state, time);
-    if constexpr (projects || settles) {
+    if constexpr (projects_output || settles) {
       struct {
         Real y[n];
         MANYFOLD_INLINE const Real& operator()(int i) const { return y[i]; }
       } result;
       for (int i = 0; i < n; ++i) result.y[i] = dense(state, i, place);
-      if constexpr (projects) project<System>(lanes, time, result.y, state.p, options_.tolerances);
+      if constexpr (projects_output) project<Alone<System>>(lanes, time, result.y, state.p, options_.tolerances);
       if constexpr (settles) {
         // At index 1 the end of a step meets the equations.
         const Mask between = System::highest_index() > 1 ? lanes : lanes & (time != state.t);
@@ -527,6 +543,23 @@ class Integrator {
       put(state_.dy[i], before.dy[i]);
     }
     state_.path.copy(lanes, before.path);
+  }
+
+  /// Puts algebraic variables at the beginning of the next step on their constraints, in the lanes of `lanes`. Where
+  /// these bend within a tolerance, the matrix of a value that is off by one is that of another slope, however short
+  /// the step. The next step begins with them at rest: extrapolation would magnify what Newton's method left in them.
+  MANYFOLD_OUTLINE void settle_start(const Mask& lanes) requires(settles_starts) {
+    Real y[n];
+    for (int i = 0; i < n; ++i) y[i] = state_.y[i];
+    const Mask far =
+        SettledOutput<Alone<System>, Real>().settle(lanes, state_.t, y, state_.dy, state_.p, options_.tolerances);
+    const Mask found = lanes & !far;
+    static_for<n>([&](auto i) {
+      if constexpr (!System::derivative_occurs(i)) {
+        state_.y[i] = select(found, y[i], state_.y[i]);
+        state_.path.rest(found, i);
+      }
+    });
   }
 
   /// Projects the end of the step in the lanes of `lanes`; returns those that are on the constraints then. The path

@@ -126,6 +126,11 @@ class StepController {
     return {hopeless, main_reason};
   }
 
+  /// Lanes of `failed` in which that many attempts in a row have failed.
+  MANYFOLD_INLINE Mask failed_times(double times, const Mask& failed) const {
+    return failed & (failures_ == Real(times));
+  }
+
  private:
   /// The next step of a method with one order.
   MANYFOLD_INLINE void choose_by_estimate(const Options& options, Method& method, State& state,

@@ -38,6 +38,11 @@ struct DensePolynomial {
     for (int i = 0; i < n; ++i) coefficient[0][i] += shift[i];
   }
 
+  /// Component i rests in the lanes of `lanes`.
+  MANYFOLD_INLINE void rest(const MaskOf<Real>& lanes, int i) {
+    for (int k = 0; k < degree; ++k) coefficient[k][i] = select(lanes, Real(0.0), coefficient[k][i]);
+  }
+
   /// Takes over what `other` has in the lanes of `lanes`.
   MANYFOLD_INLINE void copy(const MaskOf<Real>& lanes, const DensePolynomial& other) {
     h = select(lanes, other.h, h);

@@ -148,13 +148,13 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return false;
   }
 
-  static constexpr bool evaluate_bends() {
+  static constexpr bool evaluate_bends(bool exponentials_count) {
     BendUse y[n];
     BendUse F[n];
     for (BendUse& variable : y) variable = BendUse::unknown();
     evaluate_with(y, F);
     for (int i = 0; i < n; ++i) {
-      if (found.by_dy.row[i].next(0) < 0 && F[i].bends) return true;
+      if (found.by_dy.row[i].next(0) < 0 && (F[i].bends || (exponentials_count && F[i].rises))) return true;
     }
     return false;
   }
@@ -168,10 +168,10 @@ struct ModelPatterns : ModelDeclarations<Equations> {
       return mass_form;
     }
   }
-  /// Do equations without derivatives bend where a variable takes some value, or by an exponential?
-  static constexpr bool has_bent_constraints() {
+  /// Do equations without derivatives bend where a variable takes some value, or by an exponential if these count?
+  static constexpr bool has_bent_constraints(bool exponentials_count) {
     if constexpr (known_pattern) {
-      return evaluate_bends();
+      return evaluate_bends(exponentials_count);
     } else {
       return true;
     }

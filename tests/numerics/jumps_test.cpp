@@ -147,6 +147,22 @@ struct SchmittTrigger {
   }
 };
 
+/// An inverting amplifier of gain 10 whose output is limited, and a capacitor behind it. The voltage at its input is
+/// followed within a tolerance where the output moves between its limits.
+struct ClippingAmplifier {
+  static constexpr const char* name = "clipping_amplifier";
+  static constexpr double t_span[] = {0.0, 2e-3};
+  static constexpr Variable variables[] = {
+      {.name = "capacitor"}, {.name = "output", .algebraic = true}, {.name = "input", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "gain", .value = 1e5}, {.name = "amplitude", .value = 3.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto source = p[1] * sin(6283.185307179586 * t);
+    f[0] = (y[1] - y[0]) / 1e-5;
+    f[1] = y[1] - 12.0 * tanh(-p[0] * y[2] / 12.0);
+    f[2] = (source - y[2]) / 1e3 + (y[1] - y[2]) / 1e4;
+  }
+};
+
 template <class Model>
 test::Results solve(const LoadedKernel& kernel, double rtol, const std::vector<double>& times,
                     const std::vector<std::vector<double>>& rows = {}) {
@@ -355,6 +371,35 @@ TEST(SchmittTrigger, SwitchesAtItsThresholds) {
     }
   };
   test::for_each_kernel<SchmittTrigger, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
+}
+
+// Reference: SciPy's Radau at rtol 1e-12 for the capacitor, the others by Newton's method. A tolerance of the input is
+// two thirds of its way between the limits. At rtol 1e-4, `radau5`, `esdirk54` and `rodas5p` ended with
+// `newton_failure` or `step_too_small` at the first corners, after outputs of up to 12.7 V; at 1e-6 they passed.
+TEST(ClippingAmplifier, PassesTheCornersOfItsLimiter) {
+  test::Ensemble ensemble{};
+  ensemble.t_end = 2e-3;
+  ensemble.times = {7.5e-5, 2.5e-4, 5.7e-4, 1e-3, 1.1e-3, 1.6e-3, 2e-3};
+  const std::vector<double> exact = {-11.3168364612, -12.0, 0.147246817471,
+                                     -11.9999999828, -12.0, 1.63636363636,
+                                     10.8719440258,  12.0,  -0.070307158814,
+                                     1.87493177141,  0.0,   0.0,
+                                     -11.9438374001, -12.0, 0.512141597161,
+                                     11.9438374001,  12.0,  -0.512141597161,
+                                     1.87493177141,  0.0,   0.0};
+  const auto expect = [&](const LoadedKernel& kernel) {
+    ensemble.loaded = &kernel;
+    ensemble.parameters = {1e5, 3.0};
+    ensemble.rtol = 1e-4;
+    ensemble.atol.assign(3, 1e-4);
+    const test::Results result = ensemble.solve();
+    EXPECT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method;
+    const double error = test::largest_error(result.values, exact, ensemble.rtol);
+    std::cout << kernel.kernel->method << ": error/tolerance " << error << ", " << result.outcomes[0].counters.steps
+              << " steps\n";
+    EXPECT_LE(error, 5.0) << kernel.kernel->method;
+  };
+  test::for_each_kernel<ClippingAmplifier, Radau5, Rodas5p, Esdirk54>(expect);
 }
 
 }  // namespace

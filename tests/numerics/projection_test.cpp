@@ -84,7 +84,8 @@ void expect_no_drift(double tolerance, bool drifts_without = true) {
 }
 
 TEST(Drift, IndexThree) {
-  for (const double tolerance : {1e-4, 1e-6, 1e-8}) expect_no_drift<PendulumIndex3, Radau5>(tolerance);
+  // What is saved is on the constraints without projection of the steps, too.
+  for (const double tolerance : {1e-4, 1e-6, 1e-8}) expect_no_drift<PendulumIndex3, Radau5>(tolerance, false);
 }
 TEST(Drift, IndexTwo) {
   expect_no_drift<PendulumIndex2, Radau5>(1e-8);

@@ -192,11 +192,13 @@ constexpr int structural_value(int otherwise) {
 }
 
 // Says which struct of a model file is the model. Elsewhere than in a kernel that is compiled on demand it does
-// nothing, so that a program may include any number of models.
+// nothing, so that a program may include any number of models. The struct is named outside of namespace manyfold, where
+// Model and System are names of other things.
 #if defined(MANYFOLD_KERNEL_UNIT)
-#define MANYFOLD_MODEL(...)        \
-  namespace manyfold {             \
-  using ModelOfFile = __VA_ARGS__; \
+#define MANYFOLD_MODEL(...)                  \
+  using ManyfoldModelOfFile = __VA_ARGS__;   \
+  namespace manyfold {                       \
+  using ModelOfFile = ::ManyfoldModelOfFile; \
   }
 #else
 #define MANYFOLD_MODEL(...) static_assert(true)

@@ -262,8 +262,9 @@ times = 3
   expect_misuse("run span.toml --force", {"span.toml:2:", "must not cross"});
 }
 
+// Its name is one of manyfold's, too.
 constexpr const char* decay_model = R"(#include <manyfold/model.hpp>
-struct Decay {
+struct Model {
   static constexpr const char* name = "decay";
   static constexpr double t_span[] = {0.0, 1.0};
   static constexpr manyfold::Variable variables[] = {{.name = "y", .initial = 1.0}};
@@ -272,7 +273,7 @@ struct Decay {
     F[0] = dy[0] + p[0] * y[0];
   }
 };
-MANYFOLD_MODEL(Decay);
+MANYFOLD_MODEL(Model);
 )";
 
 TEST_F(Command, AModelFileOfTheUsersRunsFromItsPath) {

@@ -463,10 +463,14 @@ TEST_P(CudaTier, WithTooLittleDeviceMemoryGivesAnErrorThatSaysWhatToSave) {
 }
 
 TEST_P(CudaTier, KeepsWhatIsFinishedOfAnInterruptedRun) {
-  // Little memory makes small batches, the first of which ends soon.
-  const pid_t child =
-      start(sweep(3'000'000, "backend = \"cuda\"\ndevice_memory = 14\ntier = \"" + std::string(GetParam()) + "\"",
-                  "times = \"end\"\n"));
+  // Little memory makes small batches, and a short time instances that end soon.
+  const std::string arguments =
+      sweep(3'000'000, "backend = \"cuda\"\ndevice_memory = 14\ntier = \"" + std::string(GetParam()) + "\"",
+            "times = \"end\"\n");
+  std::string text = slurp(folder_ / "sweep.toml");
+  text.replace(text.find("1000.0]"), 6, "1e-3");
+  std::ofstream(folder_ / "sweep.toml") << text;
+  const pid_t child = start(arguments);
   // Until the first results are in the file, which begins with a status of one byte for each instance.
   const auto partial = [&] {
     std::uintmax_t size = 0;

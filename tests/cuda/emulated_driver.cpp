@@ -480,7 +480,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
         module_of<Build<Diffusion<40>, Esdirk54>>("diffusion-esdirk54"),
         module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
         module_of<Build<Exchange, Esdirk54>>("exchange-esdirk54"), module_of<Build<Exchange48>, false>("exchange_48"),
-        module_of<Build<ExchangeWithoutMean<1001>, Esdirk54>, false>("exchange_1001-esdirk54"),
+        module_of<Build<Exchange1001, Esdirk54>, false>("exchange_1001-esdirk54"),
         module_of<Build<Robertson, Radau5, MixedSystem>>("robertson-mixed"),
         module_of<Build<Robertson, Radau5, AsItIs, manyfold::Single>>("robertson-float32")}) {
     if (candidate->problem != (wish != nullptr ? wish : "robertson")) continue;

@@ -87,7 +87,7 @@ TEST(Bridge, LosesNoPulse) {
 // source is fast a hundred pulses add up: twice the allowance of one supply.
 TEST(Supply, NothingWrongEndsAsSuccessInARandomFamily) {
   const char* asked = std::getenv("MANYFOLD_RANDOM_CASES");
-  const std::size_t cases = asked != nullptr ? std::strtoul(asked, nullptr, 10) : 100;
+  const std::size_t cases = asked != nullptr ? std::strtoul(asked, nullptr, 10) : 40;
   const LoadedKernel sdirk4 = test::own_kernel<test::SupplyRhs, Sdirk4>();
   const std::vector<LoadedKernel> kernels = {
       test::own_kernel<test::SupplyRhs, Radau5>(), test::own_kernel<test::SupplyRhs, Radau>(),

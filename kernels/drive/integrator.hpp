@@ -57,11 +57,11 @@ class Integrator {
   static constexpr bool settles = settles_output<Alone<System>>();
   /// Is what is saved put on the constraints? Velocities of index 3 lie beside them, by an error of lower order.
   static constexpr bool projects_output = projects || (settles && System::highest_index() > 2);
-  /// Are the ends of steps looked at with matrices of their own?
-  /// Methods without iteration do not go astray by exponentials: of a rectifier's instructions it would be a seventh.
+  /// Are the ends of steps looked at with matrices of their own? Exponentials lead no method astray that does not
+  /// iterate. To look for them would add a seventh to the instructions of a rectifier.
   static constexpr bool checks_ends =
       Branch::changes_branches && settles && System::has_bent_constraints(Method::most_newton_iterations > 1);
-  /// Are algebraic variables settled at the beginning of steps that fail? The past of other paths has them too.
+  /// Are algebraic variables settled at the beginning of steps that fail? Other paths keep a past, which contains them.
   static constexpr bool settles_starts = checks_ends && !Method::makes_past && requires(typename State::Path path) {
     path.rest(Mask(false), 0);
   };

@@ -198,7 +198,7 @@ TEST(Events, DoubleCrossingsNarrowerThanTheStepAreFound) {
 
 // Whatever the last bits of x are where it meets the surface: an instance that leaves it has lost an event.
 TEST(Events, ChatteringEndsWithTheEventsName) {
-  for (const char* method : {"radau5", "rodas5p", "bdf"}) {
+  for (const char* method : {"radau5", "esdirk54", "rodas5p", "bdf"}) {
     test::Ensemble relay = one(kernel("relay", method));
     relay.repeat_defaults(64);
     const auto fall = [](std::size_t i) { return 0.7 + 0.037 * static_cast<double>(i); };

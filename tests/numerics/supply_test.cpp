@@ -83,11 +83,11 @@ TEST(Bridge, LosesNoPulse) {
 }
 
 // Parameters from half to one and a half times those of the supply, frequencies from a tenth to ten times. The
-// environment variable MANYFOLD_RANDOM_CASES asks for more instances than the 40 per method and tolerance. Where the
+// environment variable MANYFOLD_RANDOM_CASES asks for more instances than the 100 per method and tolerance. Where the
 // source is fast a hundred pulses add up: twice the allowance of one supply.
 TEST(Supply, NothingWrongEndsAsSuccessInARandomFamily) {
   const char* asked = std::getenv("MANYFOLD_RANDOM_CASES");
-  const std::size_t cases = asked != nullptr ? std::strtoul(asked, nullptr, 10) : 40;
+  const std::size_t cases = asked != nullptr ? std::strtoul(asked, nullptr, 10) : 100;
   const LoadedKernel sdirk4 = test::own_kernel<test::SupplyRhs, Sdirk4>();
   const std::vector<LoadedKernel> kernels = {
       test::own_kernel<test::SupplyRhs, Radau5>(), test::own_kernel<test::SupplyRhs, Radau>(),

@@ -143,9 +143,9 @@ std::optional<std::string> index_error(const Diagnostic& diagnostic, const std::
 }
 
 /// Functions of a model's numbers, and what others are called here.
-const std::vector<std::string_view> functions = {"sqrt", "cbrt", "exp",  "expm1", "log",  "log10", "log1p",
-                                                 "sin",  "cos",  "tan",  "asin",  "acos", "atan",  "atan2",
-                                                 "sinh", "cosh", "tanh", "pow",   "abs",  "min",   "max"};
+const std::vector<std::string_view> functions = {"sqrt", "cbrt", "exp",  "expm1", "log",  "log10", "log1p", "sin",
+                                                 "cos",  "tan",  "asin", "acos",  "atan", "atan2", "sinh",  "cosh",
+                                                 "tanh", "pow",  "abs",  "min",   "max",  "square"};
 const std::vector<std::pair<std::string_view, std::string_view>> other_names = {
     {"fmin", "min"}, {"fmax", "max"}, {"fabs", "abs"}};
 

@@ -89,11 +89,11 @@ void Flattener::fail_unknown_function(const Expression& call) {
   }
   std::vector<std::string> names(unary.begin(), unary.end());
   for (const char* known :
-       {"atan2",    "min",      "max",   "der",        "pre",     "noEvent", "smooth",    "homotopy",
-        "sum",      "product",  "size",  "fill",       "zeros",   "ones",    "sign",      "floor",
-        "ceil",     "mod",      "rem",   "integer",    "div",     "edge",    "change",    "sample",
-        "initial",  "terminal", "delay", "semiLinear", "product", "cat",     "transpose", "identity",
-        "diagonal", "cross",    "skew",  "linspace",   "scalar",  "vector",  "matrix",    "ndims"}) {
+       {"atan2",   "min",      "max",        "der",     "pre",       "noEvent",  "smooth",   "homotopy",
+        "sum",     "product",  "size",       "fill",    "zeros",     "ones",     "sign",     "floor",
+        "ceil",    "mod",      "rem",        "integer", "div",       "edge",     "change",   "sample",
+        "initial", "delay",    "semiLinear", "cat",     "transpose", "identity", "diagonal", "cross",
+        "skew",    "linspace", "scalar",     "vector",  "matrix",    "ndims"}) {
     names.emplace_back(known);
   }
   for (const auto& [known, type] : classes_) {

@@ -37,6 +37,22 @@ struct Dual {
   MANYFOLD_INLINE Dual& operator-=(const Dual& other) { return *this = *this - other; }
   MANYFOLD_INLINE Dual& operator*=(const Dual& other) { return *this = *this * other; }
   MANYFOLD_INLINE Dual& operator/=(const Dual& other) { return *this = *this / other; }
+  template <DualConstant<Real> Number>
+  MANYFOLD_INLINE Dual& operator+=(const Number& other) {
+    return *this = *this + other;
+  }
+  template <DualConstant<Real> Number>
+  MANYFOLD_INLINE Dual& operator-=(const Number& other) {
+    return *this = *this - other;
+  }
+  template <DualConstant<Real> Number>
+  MANYFOLD_INLINE Dual& operator*=(const Number& other) {
+    return *this = *this * other;
+  }
+  template <DualConstant<Real> Number>
+  MANYFOLD_INLINE Dual& operator/=(const Number& other) {
+    return *this = *this / other;
+  }
 
   /// f(x) with the chain rule: value f(x.value), tangents f'(x.value) x.tangent.
   static MANYFOLD_INLINE Dual chain(const Dual& x, const Real& function, const Real& derivative) {

@@ -1,9 +1,6 @@
 #pragma once
 // A lane of width one: `double` with `bool` as its mask. On a GPU every thread runs this one.
-#if !defined(__CUDACC_RTC__)
-// Not <cmath>: of the global functions that promises only the C ones, and ::abs would be that of integers.
-#include <math.h>
-#endif
+#include <manyfold/plain_numbers.hpp>
 
 #include "qualifiers.hpp"
 
@@ -61,18 +58,10 @@ MANYFOLD_INLINE void for_each_lane(bool mask, auto&& visit) {
 MANYFOLD_INLINE bool select(bool mask, bool if_true, bool if_false) {
   return mask ? if_true : if_false;
 }
+
+#if defined(__CUDACC__)
 MANYFOLD_INLINE double select(bool mask, double if_true, double if_false) {
   return mask ? if_true : if_false;
-}
-
-/// `mask ? target : value` with assignment: the only way kernel code changes the state of some lanes.
-template <class Real>
-MANYFOLD_INLINE void assign(MaskOf<Real> mask, Real& target, Real value) {
-  target = select(mask, value, target);
-}
-
-MANYFOLD_INLINE bool is_finite(double x) {
-  return x - x == 0.0;
 }
 constexpr MANYFOLD_INLINE double min(double a, double b) {
   return b < a ? b : a;
@@ -82,6 +71,23 @@ constexpr MANYFOLD_INLINE double max(double a, double b) {
 }
 MANYFOLD_INLINE double square(double x) {
   return x * x;
+}
+#else
+// The same functions, so that a model with `using namespace manyfold` finds one of them.
+using ::max;
+using ::min;
+using ::select;
+using ::square;
+#endif
+
+/// `mask ? target : value` with assignment: the only way kernel code changes the state of some lanes.
+template <class Real>
+MANYFOLD_INLINE void assign(MaskOf<Real> mask, Real& target, Real value) {
+  target = select(mask, value, target);
+}
+
+MANYFOLD_INLINE bool is_finite(double x) {
+  return x - x == 0.0;
 }
 
 // The vector math of a lane, under the names of <cmath>, so that `using namespace manyfold` is never needed: a model

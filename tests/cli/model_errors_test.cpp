@@ -245,6 +245,28 @@ TEST_F(ModelErrors, LocalArraysHoldNumbersOfEveryKind) {
   EXPECT_NEAR(values["b"].get<double>(), 2.0 * 2.718281828459045, 2e-4);
 }
 
+// Index 3 evaluates models with derivatives of derivatives too.
+TEST_F(ModelErrors, EveryFunctionIsCheckedAndSolvedWithinTheNamespace) {
+  write({.variables = "{{.name = \"x\", .initial = 1.0}, {.name = \"y\"}, {.name = \"u\", .index = 2}, "
+                      "{.name = \"v\", .index = 2}, {.name = \"lambda\", .algebraic = true, .index = 3}}",
+         .equations =
+             "    using namespace manyfold;\n"
+             "    f[0] = y[2];\n    f[1] = y[3];\n    f[2] = -y[4] * y[0];\n    f[3] = -y[4] * y[1];\n"
+             "    f[3] -= p[0];\n    f[2] += 0.0 * p[0];\n    f[2] *= p[0];\n    f[2] /= p[0];\n"
+             "    const auto a = square(y[0]) + square(y[1]);\n"
+             "    const auto one = sqrt(cbrt(exp(log(log1p(expm1(pow(10.0, log10(a))))))));\n"
+             "    const auto same = sin(asin(0.5 * a)) + cos(acos(0.5 * a)) - tan(atan(a)) + sinh(0.0 * t) +\n"
+             "                      tanh(0.0 * t) + floor(0.0 * t) + atan2(0.0 * t, a) + cosh(0.0 * t) - 1.0;\n"
+             "    f[4] = min(max(abs(a), -1.0), 5.0) + same + 0.0 * one - 1.0;"});
+  EXPECT_EQ(call("check model.hpp").code, 0) << call("check model.hpp").err;
+  const Outcome outcome = call("solve model.hpp --json --method radau5");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  // A pendulum of length 1 from the horizontal, g = 1: its angle by SciPy's DOP853 at rtol 1e-13.
+  const auto values = nlohmann::json::parse(outcome.out)["values"];
+  EXPECT_NEAR(values["x"].get<double>(), 0.8795481324, 1e-5);
+  EXPECT_NEAR(values["y"].get<double>(), -0.4758099229, 1e-5);
+}
+
 class Check : public ModelErrors {
  protected:
   void expect_problems(const Parts& parts, const std::vector<std::string>& problems) const {

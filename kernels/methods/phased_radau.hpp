@@ -30,6 +30,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     over_h_ = Real(1.0) / h;
     cautious_ = cautious;
     second_ = false;
+    along_ = false;
     wants_factors_ = false;
     this->matrices_.template renew<keeps>(Mask(true), stale, state.ahead, state, state.memory, h, work,
                                           [&](const Mask& mask) {
@@ -82,12 +83,24 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   MANYFOLD_INLINE Wait take_estimate(auto& state, WorkCounters<Real>& work) {
     Real error[n];
     this->filter(error, [](const auto& factors, auto& x) { factors.get(x); });
+    count_work<Real>(work.solves, Mask(true), Real(1.0));
+    if constexpr (Base::measures_velocities) {
+      along_ = !along_;
+      if (along_) {
+        for (int k = 0; k < n; ++k) all_[k] = error[k];
+        Real right[n];
+        this->velocity_rows(all_, right);
+        this->filter(right, [](auto& factors, const auto& b) { factors.put(b); });
+        return Wait::filter;
+      }
+      Base::add_velocities(error, over_h_, all_);
+      for (int k = 0; k < n; ++k) error[k] = all_[k];
+    }
     if constexpr (Base::looks_again()) {
       if (second_) static_for<n>([&](auto k) { error[k] = Base::forgives(k) ? error[k] : first_[k]; });
     }
     result_.error = weighted_norm(error, state.weight);
     count_work<Real>(work.residuals, Mask(true), Real(second_ ? Base::second_residuals : 1.0));
-    count_work<Real>(work.solves, Mask(true), Real(1.0));
     if constexpr (Base::looks_again()) {
       if (!second_ && cautious_ && !(result_.error < Real(1.0))) {
         second_ = true;
@@ -146,9 +159,11 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
   // Of the attempt on its way.
   Real h_;
   Real over_h_;
-  Mask cautious_;                            ///< the error may be estimated a second time
-  bool second_;                              ///< it is
-  Real first_[Base::looks_again() ? n : 1];  ///< the first estimate
+  Mask cautious_;                                ///< the error may be estimated a second time
+  bool second_;                                  ///< it is
+  Real first_[Base::looks_again() ? n : 1];      ///< the first estimate
+  bool along_;                                   ///< the errors of velocities along the constraints are waited for
+  Real all_[Base::measures_velocities ? n : 1];  ///< those of all variables
   bool wants_factors_;
   bool first_correction_;  ///< is what the factors are good for still to be found out?
   NewtonIteration<Real, System::highest_index()> newton_;

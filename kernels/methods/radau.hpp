@@ -424,6 +424,32 @@ class Collocation {
     }
   }
 
+  /// Does the estimate look at the errors of velocities along the constraints?
+  ///
+  /// At index 3 velocities count times h: across the constraints their errors are of low order, and contain rounding
+  /// errors of positions divided by h. Along the constraints they are of the order of positions, and stay. The
+  /// iteration matrix separates them: with F_y' e in the rows of velocities v, e being their errors, and zero in the
+  /// others, (gamma/h) q = v and G q = 0 make (gamma/h) v the part of e along the constraints, damped where that is
+  /// stiff.
+  static constexpr bool measures_velocities = tests_interior<System>() && reals == 1 && System::highest_index() == 3;
+  static constexpr double solves_of_estimate = measures_velocities ? 2.0 : 1.0;
+  static constexpr bool is_velocity(int k) { return !System::algebraic(k) && System::index(k) == 2; }
+
+  /// What the filter makes the errors along the constraints of.
+  MANYFOLD_INLINE void velocity_rows(const Real (&error)[n], Real (&right)[n]) const {
+    Real of_velocities[n];
+    static_for<n>([&](auto k) { of_velocities[k] = is_velocity(k) ? error[k] : Real(0.0); });
+    matrices_.apply_dy(of_velocities, right);
+  }
+
+  /// These errors count fully: the weights of velocities contain h.
+  static MANYFOLD_INLINE void add_velocities(const Real (&along)[n], const Real& over_h, Real (&error)[n]) {
+    const Real scale = Real(Tableau::gamma) * square(over_h);
+    static_for<n>([&](auto k) {
+      if constexpr (is_velocity(k)) error[k] = farther_from_zero(error[k], scale * along[k]);
+    });
+  }
+
   /// (IV.8.19), and where that fails in a cautious lane, a second estimate.
   MANYFOLD_INLINE Real estimate_error(const Mask& converged, const Mask& cautious, const auto& state, const Real& h,
                                       const Real& over_h, WorkCounters<Real>& work) {
@@ -433,9 +459,16 @@ class Collocation {
     error_slope(over_h, v);
     start_residual(state, state.y, v, error);
     add_interior(state, h, error, interior);
+    const auto solve = [](auto& factors, auto& b) { factors.solve(b); };
     const auto filter_all = [&] {
       join(interior, error);
-      filter(error, [](auto& factors, auto& b) { factors.solve(b); });
+      filter(error, solve);
+      if constexpr (measures_velocities) {
+        Real along[n];
+        velocity_rows(error, along);
+        filter(along, solve);
+        add_velocities(along, over_h, error);
+      }
     };
     filter_all();
     Real norm = weighted_norm(error, state.weight);
@@ -450,8 +483,8 @@ class Collocation {
     }
     count_work<Real>(work.residuals, converged, Real(1.0 + points.count));
     count_work<Real>(work.residuals, again, Real(second_residuals));
-    count_work<Real>(work.solves, converged, Real(1.0));
-    count_work<Real>(work.solves, again, Real(1.0));
+    count_work<Real>(work.solves, converged, Real(solves_of_estimate));
+    count_work<Real>(work.solves, again, Real(solves_of_estimate));
     return norm;
   }
 

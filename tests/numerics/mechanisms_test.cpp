@@ -38,10 +38,10 @@ struct CarAxis {
                                            {.name = "yl", .initial = 0.5},
                                            {.name = "xr", .initial = 1.0},
                                            {.name = "yr", .initial = 0.5},
-                                           {.name = "ul", .initial = -0.5},
-                                           {.name = "vl"},
-                                           {.name = "ur", .initial = -0.5},
-                                           {.name = "vr"},
+                                           {.name = "ul", .initial = -0.5, .index = 2},
+                                           {.name = "vl", .index = 2},
+                                           {.name = "ur", .initial = -0.5, .index = 2},
+                                           {.name = "vr", .index = 2},
                                            {.name = "lambda", .algebraic = true, .count = 2, .index = 3}};
   static constexpr Parameter parameters[] = {{.name = "omega", .value = 10.0}};
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {

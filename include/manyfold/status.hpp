@@ -41,7 +41,8 @@ inline constexpr std::array<std::string_view, status_count> status_messages = {
     "jump? What is switched at a known time or condition is better an event",
     "Newton's method did not converge even with very small steps: a turning point of the constraints, or a kink or "
     "jump in an equation? A kink is better an event that switches between the branches",
-    "the iteration matrix is singular: the index is above 1 here, or an equation lost its unknown",
+    "the iteration matrix is singular: the index is above 1 here, an equation lost its unknown, or a derivative is "
+    "infinite, as that of a root at zero",
     "the residual became infinite or not a number even with very small steps: outside the model's domain?",
     "no consistent initial conditions were found from the initial values given: see residual_norm",
     "events followed each other without progress in time",

@@ -1,6 +1,6 @@
 #pragma once
-// Lanes that no step leads on go on elsewhere: behind a jump of a source, or on another branch of the algebraic
-// equations.
+// Lanes that no step leads on go on elsewhere: behind a jump of a source or a kink, or on another branch of the
+// algebraic equations.
 #include "stuck_lanes.hpp"
 
 namespace manyfold {
@@ -103,6 +103,7 @@ class BranchFollower {
       point.t_before = anchor_.t;
       for (int i = 0; i < n; ++i) point.y_before[i] = anchor_.y[i];
       change_branch(point);
+      cross_kink(point);
     }
     return point;
   }

@@ -70,4 +70,63 @@ MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
   }
 }
 
+/// Where hopeless lanes of `point` go on at whose time the algebraic equations have a kink. A method that does not
+/// solve for its stages sees one side of it only: the end of a step across is off by the change of slope times h, which
+/// for a steep branch is more than the tolerance at the shortest h. So variables with derivatives go on by their slope
+/// for a negligible time, and the others are sought there. Halves of this time in which they change most must have less
+/// and less of the change, unlike those with a jump to elsewhere.
+template <class System, class Real>
+MANYFOLD_RARE void cross_kink(StuckLanes<System, Real>& point) {
+  constexpr int n = System::n;
+  using Mask = MaskOf<Real>;
+  using Found = ConsistentLanes<System, Real>;
+  Mask lanes = point.hopeless & !point.passed;
+  if (!any(lanes)) return;
+  Real ahead = min(negligible_step(point.t, point.t_end), abs(point.t_end - point.t));
+  ahead = select(point.h < Real(0.0), -ahead, ahead);
+  const Real span = max(abs(point.t_end - point.t), abs(point.t));
+  const auto find = [&](const Real& later, Found& found) {
+    for (int i = 0; i < n; ++i) {
+      found.y[i] = point.y[i] + (System::derivative_occurs(i) ? later * point.dy[i] : Real(0.0));
+      found.dy[i] = point.dy[i];
+    }
+    find_consistent(lanes, point.t + later, span, point.p, point.tolerances, found);
+    lanes = lanes & (found.status == Real(running));
+  };
+  const auto change = [&](const Real(&from)[n], const Real(&to)[n]) {
+    Real difference[n];
+    for (int i = 0; i < n; ++i) difference[i] = System::derivative_occurs(i) ? Real(0.0) : to[i] - from[i];
+    return weighted_norm(difference, point.weight);
+  };
+  Found behind;
+  find(ahead, behind);
+  const Real whole = change(point.y, behind.y);
+  Real part = whole;
+  Real begin(0.0);
+  Real length = ahead;
+  Real first[n];
+  Real last[n];
+  for (int i = 0; i < n; ++i) {
+    first[i] = point.y[i];
+    last[i] = behind.y[i];
+  }
+  constexpr int halvings = 6;
+  for (int k = 0; k < halvings && any(lanes); ++k) {
+    length = Real(0.5) * length;
+    Found middle;
+    find(begin + length, middle);
+    const Real early = change(first, middle.y);
+    const Real late = change(middle.y, last);
+    const Mask earlier = early > late;
+    part = max(early, late);
+    begin = select(earlier, begin, begin + length);
+    for (int i = 0; i < n; ++i) {
+      first[i] = select(earlier, first[i], middle.y[i]);
+      last[i] = select(earlier, middle.y[i], last[i]);
+    }
+  }
+  const Mask passed = lanes & (part <= max(Real(0.25) * whole, Real(1.0)));
+  go_on(passed, point.t + ahead, max(behind.first_step, Real(1e-10) * span), behind, point);
+}
+
 }  // namespace manyfold

@@ -163,6 +163,21 @@ struct ClippingAmplifier {
   }
 };
 
+/// A pump between a leak and a relief valve, which opens at a pressure of 1 and is steep.
+struct ReliefValve {
+  static constexpr const char* name = "relief_valve";
+  static constexpr double t_span[] = {0.0, 10.0};
+  static constexpr Variable variables[] = {{.name = "pumped", .initial = 2.0},
+                                           {.name = "pressure", .initial = 1.0, .algebraic = true},
+                                           {.name = "relieved", .initial = 1.7, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "opening", .value = 1e6}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = -sin(t);
+    f[1] = y[0] - 0.3 * y[1] - y[2];
+    f[2] = y[2] - p[0] * max(y[1] - 1.0, 0.0);
+  }
+};
+
 template <class Model>
 test::Results solve(const LoadedKernel& kernel, double rtol, const std::vector<double>& times,
                     const std::vector<std::vector<double>>& rows = {}) {
@@ -296,6 +311,27 @@ TEST(SixPulseBridge, ReturnsToTheConstraints) {
   for (std::size_t k = 0; k < 2; ++k) {
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_NEAR(result.values[7 * k + i], reference[k][i], 1e-4 * (0.3 + 30.0 * std::abs(reference[k][i]))) << i;
+    }
+  }
+}
+
+// The end of a step across the opening of the valve is off by its slope times h, and that was above the tolerance at
+// any h: `step_too_small` at rtol 1e-8, and with an opening of 1e8 at 1e-6.
+TEST(ReliefValve, IsPassedByAMethodThatSeesOneSideOfAKink) {
+  const LoadedKernel kernel = test::own_kernel<ReliefValve, Rodas5p>();
+  for (const double rtol : {1e-4, 1e-6}) {
+    const test::Results result = solve<ReliefValve>(kernel, rtol, {3.0, 5.0, 10.0}, {{1e6}, {1e8}});
+    for (std::size_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(result.outcomes[i].status, Status::success) << rtol << " " << i;
+      const double opening = std::array{1e6, 1e8}[i];
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double pumped = 1.0 + std::cos(std::array{3.0, 5.0, 10.0}[k]);
+        const double pressure = pumped < 0.3 ? pumped / 0.3 : (pumped + opening) / (0.3 + opening);
+        const double* values = &result.values[9 * i + 3 * k];
+        EXPECT_NEAR(values[0], pumped, 10.0 * rtol) << rtol << " " << i << " " << k;
+        EXPECT_NEAR(values[1], pressure, 30.0 * rtol) << rtol << " " << i << " " << k;
+        EXPECT_NEAR(values[2], pumped - 0.3 * pressure, 30.0 * rtol) << rtol << " " << i << " " << k;
+      }
     }
   }
 }

@@ -194,7 +194,7 @@ Value Flattener::shape_before(const Expression& reference, std::size_t part, con
   } else {
     shape.dims = parts_of(name).dims;
     if (!known && shape.dims.empty()) {
-      fail(reference.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+      fail_unknown_name(reference.place, name);
     }
   }
   return shape;

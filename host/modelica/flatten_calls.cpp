@@ -1,4 +1,5 @@
 // Calls of built-in functions and operators.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -121,6 +122,7 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
     result = evaluate(*expression.operands[0], scope);
     if (!result.is_numeric())
       fail(expression.place, fmt::format("{} takes numbers, found {}", name, shape_text(result)));
+    if (name != "Integer") check_number(result, expression.operands[0]->place);
     for (Node& item : result.items) item = function(item);
     return true;
   };
@@ -162,6 +164,8 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
   need(2);
   const Value a = evaluate(*expression.operands[0], scope);
   const Value b = evaluate(*expression.operands[1], scope);
+  check_number(a, expression.operands[0]->place);
+  check_number(b, expression.operands[1]->place);
   result = elementwise(a, b, expression.place, [&](Node x, Node y) {
     if (name == "atan2") return graph_.call(Function::atan2, x, y);
     if (name == "min") return graph_.call(Function::min, x, y);
@@ -377,7 +381,9 @@ bool Flattener::call_matrix(const std::string& name, const Expression& expressio
 }
 
 Value Flattener::derivative(const Expression& expression, const Scope& scope) {
-  if (expression.operands.empty()) fail(expression.place, "der takes an expression");
+  if (expression.operands.size() != 1) {
+    fail(expression.place, fmt::format("der takes 1 argument, not {}", expression.operands.size()));
+  }
   Value value = evaluate(*expression.operands[0], scope);
   std::unordered_map<Node, Node> done;
   const auto seed = [&](Node leaf) -> Node {
@@ -412,7 +418,9 @@ Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
     if (argument == "actual") given[0] = value.get();
     if (argument == "simplified") given[1] = value.get();
   }
-  if (given[0] == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
+  if (given[0] == nullptr || given[1] == nullptr) {
+    fail(expression.place, "homotopy takes the arguments 'actual' and 'simplified'");
+  }
   const Value actual = evaluate(*given[0], scope);
   if (given[1] == nullptr || !inputs_.empty()) return actual;
   Scope silent;
@@ -534,12 +542,15 @@ Node Flattener::before_event(Node item, const std::string& function, Place place
   for (const Node node : graph_.below(item)) {
     if (graph_[node].op == Op::choice) conditions.insert(graph_[node].operand[0]);
   }
+  const std::vector<Node> path = graph_.below(path_);
+  const bool in_when = std::any_of(path.begin(), path.end(), [&](Node node) { return graph_[node].op == Op::edge; });
   return graph_.replace(item, [&](Node node) -> Node {
     const NodeData data = graph_[node];
     if (conditions.contains(node)) return node;
     if (data.op == Op::choice) return no_node;
     if (data.op != Op::variable || data.order > 0) fail(place, fmt::format("{} takes a variable", function));
     if (function == "edge" && !is_boolean(node)) fail(place, "edge takes a Boolean variable");
+    if (!in_when) before_.try_emplace(data.index, place);
     return graph_.pre(data.index);
   });
 }
@@ -594,7 +605,12 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);
-    model_.clocks.push_back({scalar(*operands[0], scope), scalar(*operands[1], scope)});
+    const Node interval = scalar(*operands[1], scope);
+    if (graph_.is_number(interval) && !(graph_.value(interval) > 0.0)) {
+      fail(operands[1]->place,
+           fmt::format("the interval of sample is {}: expected a positive one", graph_.value(interval)));
+    }
+    model_.clocks.push_back({scalar(*operands[0], scope), interval});
     result = Value::scalar(graph_.event(Op::sample, static_cast<int>(model_.clocks.size()) - 1));
   } else if (name == "semiLinear") {
     need(3);

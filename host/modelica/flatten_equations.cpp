@@ -45,10 +45,12 @@ FlatModel Flattener::flatten(const Class& file) {
   model_.description = main_->description;
   model_.experiment = main_->experiment;
   declare_model();
-  if (!diagnostics_.failed()) sections(*main_);
+  sections(*main_);
   model_.equations.insert(model_.equations.end(), made_equations_.begin(), made_equations_.end());
   if (!diagnostics_.failed()) finish_delays();
   finish_discrete();
+  if (!diagnostics_.failed()) check_whole_unknowns();
+  if (!diagnostics_.failed()) check_values_before();
   return std::move(model_);
 }
 
@@ -78,6 +80,7 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
         }
         return;
       }
+      check_enumerations(*statement.left, *statement.right, scope);
       return equate(evaluate(*statement.left, scope), evaluate(*statement.right, scope), of, initial);
     }
     case Statement::Kind::loop:
@@ -121,19 +124,26 @@ void Flattener::equate(const Value& left, const Value& right, const EquationText
     fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
   }
   for (std::size_t k = 0; k < left.fields.size(); ++k) {
+    if (left.fields[k].name != right.fields[k].name) {
+      fail(of.place, fmt::format("the sides are records of different members: '{}' and '{}'", left.fields[k].name,
+                                 right.fields[k].name));
+    }
     equate(left.fields[k].value, right.fields[k].value, of, initial);
   }
   for (std::size_t k = 0; k < left.elements.size(); ++k) equate(left.elements[k], right.elements[k], of, initial);
-  const bool spread = left.items.size() == 1 && left.dims.empty();
-  const bool spread_right = right.items.size() == 1 && right.dims.empty();
-  const bool empty = left.items.empty() || right.items.empty();
-  if (left.items.size() != right.items.size() && ((!spread && !spread_right) || empty)) {
-    fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
+  const bool nothing = left.items.empty() && right.items.empty();
+  if (left.items.size() != right.items.size() || (left.dims != right.dims && !nothing)) {
+    const bool number = left.dims.empty() || right.dims.empty();
+    fail(of.place,
+         fmt::format("the sides differ: {} and {}{}", shape_text(left), shape_text(right),
+                     number && left.is_numeric() && right.is_numeric() ? "; for each element: fill(..., n)" : ""));
   }
-  const std::size_t count = std::max(left.items.size(), right.items.size());
-  for (std::size_t k = 0; k < count; ++k) {
-    const FlatEquation equation{left.items[left.items.size() == 1 ? 0 : k],
-                                right.items[right.items.size() == 1 ? 0 : k], of.place, of.text};
+  for (std::size_t k = 0; k < left.items.size(); ++k) {
+    const FlatEquation equation{left.items[k], right.items[k], of.place, of.text};
+    if ((is_truth_value(equation.left) && !is_boolean(equation.right)) ||
+        (is_truth_value(equation.right) && !is_boolean(equation.left))) {
+      fail(of.place, "one side is a condition, and the other a number: expected ... > 0, or if ... then 1 else 0");
+    }
     (initial ? model_.initial_equations : model_.equations).push_back(equation);
   }
 }
@@ -255,8 +265,8 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
   };
   const std::function<void(const Value&, const Value&, Place)> set = [&](const Value& left, const Value& right,
                                                                          Place place) {
-    if (left.items.size() != right.items.size() || left.fields.size() != right.fields.size() ||
-        left.elements.size() != right.elements.size()) {
+    if (left.items.size() != right.items.size() || left.dims != right.dims ||
+        left.fields.size() != right.fields.size() || left.elements.size() != right.elements.size()) {
       fail(place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
     }
     for (std::size_t k = 0; k < left.fields.size(); ++k) set(left.fields[k].value, right.fields[k].value, place);
@@ -264,7 +274,9 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
     for (std::size_t k = 0; k < left.items.size(); ++k) {
       const NodeData data = graph_[left.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
-      give(model_.variables[static_cast<std::size_t>(data.index)].name, Value::scalar(right.items[k]), place);
+      const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+      check_type(variable.type, variable.name, Value::scalar(right.items[k]), place);
+      give(variable.name, Value::scalar(right.items[k]), place);
     }
   };
   for (const Statement& statement : body) {
@@ -280,6 +292,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
         }
         continue;
       }
+      check_enumerations(*statement.left, *statement.right, scope);
       set(evaluate(*statement.left, scope), evaluate(*statement.right, scope), statement.place);
     } else if (statement.kind == Statement::Kind::choice) {
       Node none_before = graph_.number(1.0);
@@ -371,7 +384,11 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
 }
 
 void Flattener::assertion(const Expression& call, const Scope& scope) {
-  if (call.operands.empty()) fail(call.place, "assert takes a condition and a message");
+  const bool told =
+      std::any_of(call.named.begin(), call.named.end(), [](const auto& one) { return one.first == "message"; });
+  if (call.operands.empty() || (call.operands.size() < 2 && !told)) {
+    fail(call.place, "assert takes a condition and a message");
+  }
   const auto is_warning = [](const Expression& level) {
     return level.kind == Kind::reference && level.parts.back().name == "warning";
   };
@@ -386,7 +403,7 @@ void Flattener::assertion(const Expression& call, const Scope& scope) {
   // Without what the message tells of values.
   std::string message;
   if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
-  assert_that(scalar(*call.operands[0], scope), message.empty() ? "assertion" : message, call.place);
+  assert_that(condition(*call.operands[0], scope), message.empty() ? "assertion" : message, call.place);
 }
 
 /// All that one assert in the file is asked for, in functions and loops, is one assertion.

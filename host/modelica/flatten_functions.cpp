@@ -16,6 +16,15 @@ constexpr int most_open_turns = 1'000;
 constexpr std::size_t most_open_nodes = 20'000;
 constexpr std::size_t most_open_copies = 5'000'000;
 
+/// Is a dimension of the name, or of a member of this name, left to what is assigned?
+bool may_grow(const Class& function, const std::string& name) {
+  const auto declared = std::find_if(function.declarations.begin(), function.declarations.end(),
+                                     [&](const Declaration& one) { return one.name == name; });
+  return declared == function.declarations.end() ||
+         std::any_of(declared->dimensions.begin(), declared->dimensions.end(),
+                     [](const ExpressionPtr& dimension) { return dimension->kind == Kind::colon; });
+}
+
 }  // namespace
 
 void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) {
@@ -211,8 +220,25 @@ Value Flattener::current(const std::string& name, const Frame& frame, Place plac
   return value;
 }
 
+/// The kind of number and, of a whole array of a function, its shape are those of the declaration.
+void Flattener::check_assigned(const Expression& target, const Value& value, const Frame& frame) {
+  if (frame.function == nullptr) {
+    const std::string name = dotted(target.parts);
+    const auto found = instance_by_name_.find(name);
+    if (found == instance_by_name_.end()) return;
+    const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
+    const auto first = static_cast<std::size_t>(instance.first);
+    if (first < model_.variables.size()) check_type(model_.variables[first].type, name, value, target.place);
+    return;
+  }
+  const Declaration* declaration = declaration_in(*frame.function, target.parts);
+  if (declaration == nullptr) return;
+  check_type(basic_type(declaration->type), dotted(target.parts), value, target.place);
+}
+
 void Flattener::assign(const Expression& target, const Value& value, Frame& frame) {
   if (target.kind != Kind::reference) fail(target.place, "only variables can be assigned to");
+  check_assigned(target, value, frame);
   std::string name = target.parts[0].name;
   std::size_t members = 1;
   if (!frame.scope.values.contains(name)) {
@@ -290,7 +316,9 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
   if (subscripts.empty()) {
     const bool spread = value.is_scalar() && !whole.dims.empty();
     const bool empty = whole.items.empty() && whole.elements.empty();
-    if (!spread && value.dims.size() != whole.dims.size() && !empty) {
+    const bool open = frame.function != nullptr && may_grow(*frame.function, name);
+    const bool fits = open ? value.dims.size() == whole.dims.size() : value.dims == whole.dims;
+    if (!spread && !fits && !empty) {
       fail(at, fmt::format("'{}' is {}, and is assigned {}", name, shape_text(whole), shape_text(value)));
     }
     if (spread) {

@@ -53,6 +53,7 @@ class Reducer {
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);
+  Node with_whole_parts(Node root);
   Node with_values_before(Node root);
   Node mode_of(const NodeData& relation);
   Node whole_part(Node argument);

@@ -83,6 +83,7 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
     elements[0].dims = result.dims;
     return elements[0];
   }
+  result.logical = std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.logical; });
   for (const Value& element : elements) {
     if (element.dims != elements[0].dims || !element.is_numeric()) {
       fail(place,

@@ -71,6 +71,9 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
   if (of_library || !expression.parts[0].quoted) {
     if (call_elementary(name, expression, scope, result) || call_array(name, expression, scope, result) ||
         call_event(name, expression, scope, result)) {
+      for (const char* const condition : {"edge", "change", "initial", "terminal", "sample"}) {
+        result.logical = result.logical || name == condition;
+      }
       return result;
     }
     if (name == "String") return Value::computed_text();
@@ -124,6 +127,7 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
       fail(expression.place, fmt::format("{} takes numbers, found {}", name, shape_text(result)));
     if (name != "Integer") check_number(result, expression.operands[0]->place);
     for (Node& item : result.items) item = function(item);
+    result.logical = false;
     return true;
   };
   for (std::size_t k = 0; k < unary.size(); ++k) {

@@ -412,7 +412,7 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
                                              value.items.size(), count));
         }
         const Node node = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
-        if (name == "start") check_type(variable.type, variable.name, Value::scalar(node), attribute->place);
+        if (name == "start") check_type(variable.type, variable.name, value, attribute->place);
         if (name == "start") variable.start = node;
         if (name == "nominal") variable.nominal = node;
         if (name == "fixed") {
@@ -467,10 +467,10 @@ void Flattener::bind(int number) {
          fmt::format("'{}' is {}, but its value is {}", instance.name, shape_text(declared), shape_text(value)));
   }
   if (count > 0 && instance.path.empty()) check_enumeration(instance, binding);
+  if (count > 0) check_type(element_of(instance, 0).type, instance.name, value, binding.place);
   for (int k = 0; k < count; ++k) {
     FlatVariable& variable = element_of(instance, k);
     const Node node = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
-    check_type(variable.type, variable.name, Value::scalar(node), binding.place);
     variable.binding = node;
   }
 }
@@ -520,12 +520,15 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
         value.text = text.text;
         return value;
       }
+      value.logical = variable.type == Type::boolean;
       value.items.push_back(node_of(index));
     }
     return value;
   }
   if (const auto found = scalar_by_name_.find(name); found != scalar_by_name_.end()) {
-    return Value::scalar(node_of(found->second));
+    value = Value::scalar(node_of(found->second));
+    value.logical = model_.variables[static_cast<std::size_t>(found->second)].type == Type::boolean;
+    return value;
   }
   if (const auto found = records_.find(name); found != records_.end()) {
     for (const std::string& member : std::vector<std::string>(found->second)) {

@@ -138,12 +138,14 @@ void Flattener::equate(const Value& left, const Value& right, const EquationText
          fmt::format("the sides differ: {} and {}{}", shape_text(left), shape_text(right),
                      number && left.is_numeric() && right.is_numeric() ? "; for each element: fill(..., n)" : ""));
   }
+  const auto is_number = [&](const Value& side) {
+    return std::any_of(side.items.begin(), side.items.end(), [&](Node item) { return !is_boolean(item); });
+  };
+  if ((left.logical && is_number(right)) || (right.logical && is_number(left))) {
+    fail(of.place, "one side is a condition, and the other a number: write ... > 0, or if ... then 1 else 0");
+  }
   for (std::size_t k = 0; k < left.items.size(); ++k) {
     const FlatEquation equation{left.items[k], right.items[k], of.place, of.text};
-    if ((is_truth_value(equation.left) && !is_boolean(equation.right)) ||
-        (is_truth_value(equation.right) && !is_boolean(equation.left))) {
-      fail(of.place, "one side is a condition, and the other a number: expected ... > 0, or if ... then 1 else 0");
-    }
     (initial ? model_.initial_equations : model_.equations).push_back(equation);
   }
 }
@@ -275,7 +277,7 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
       const NodeData data = graph_[left.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
       const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
-      check_type(variable.type, variable.name, Value::scalar(right.items[k]), place);
+      if (k == 0) check_type(variable.type, variable.name, right, place);
       give(variable.name, Value::scalar(right.items[k]), place);
     }
   };

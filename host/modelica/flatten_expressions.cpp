@@ -32,8 +32,11 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
   spend(expression.place);
   switch (expression.kind) {
     case Kind::number:
-    case Kind::boolean:
-      return Value::scalar(graph_.number(expression.number));
+    case Kind::boolean: {
+      Value value = Value::scalar(graph_.number(expression.number));
+      value.logical = expression.kind == Kind::boolean;
+      return value;
+    }
     case Kind::string: {
       Value value;
       value.is_text = true;
@@ -55,6 +58,7 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
       const bool logical = expression.words[0] == "not";
       if (!logical) check_number(value, expression.operands[0]->place);
       if (logical) check_conditions(value, expression.operands[0]->place);
+      value.logical = logical;
       for (Node& item : value.items) item = logical ? graph_.negation(item) : graph_.negate(item);
       return value;
     }
@@ -129,10 +133,10 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
   }
   check_enumerations(*expression.operands[0], *expression.operands[1], scope);
   if (left.is_scalar() && right.is_scalar()) {
-    if (is_truth_value(left.items[0])) check_conditions(right, expression.operands[1]->place);
-    if (is_truth_value(right.items[0])) check_conditions(left, expression.operands[0]->place);
+    if (left.logical) check_conditions(right, expression.operands[1]->place);
+    if (right.logical) check_conditions(left, expression.operands[0]->place);
   }
-  return elementwise(left, right, expression.place, [&](Node a, Node b) {
+  Value result = elementwise(left, right, expression.place, [&](Node a, Node b) {
     const bool silent = scope.silent || scope.in_function;
     if (word == "<") return graph_.relation(Op::less, a, b, silent);
     if (word == "<=") return graph_.relation(Op::less_equal, a, b, silent);
@@ -141,6 +145,8 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
     const Node same = graph_.relation(Op::equal, a, b, silent);
     return word == "==" ? same : graph_.negation(same);
   });
+  result.logical = true;
+  return result;
 }
 
 Node Flattener::scalar(const Expression& expression, const Scope& scope) {
@@ -240,6 +246,7 @@ Value Flattener::chain(const Expression& expression, const Scope& scope) {
     const Node comes = !logical || !result.is_scalar() ? graph_.number(1.0)
                        : word == "and"                 ? result.items[0]
                                                        : graph_.negation(result.items[0]);
+    if (graph_.is_number(comes, 0.0)) continue;
     const Value next = within(comes, [&] { return evaluate(*expression.operands[k + 1], scope); });
     check(next, logical, k + 1);
     const Place place = expression.operands[k + 1]->place;
@@ -258,6 +265,7 @@ Value Flattener::chain(const Expression& expression, const Scope& scope) {
         if (word.back() == '/') return graph_.divide(a, b);
         return graph_.multiply(a, b);
       });
+      result.logical = logical;
     }
   }
   return result;
@@ -276,6 +284,7 @@ Value Flattener::merge(Node condition, const Value& a, const Value& b, Place pla
   }
   if (a.table != b.table || a.function != b.function) fail(place, "the branches are different tables or functions");
   Value result = a;
+  result.logical = a.logical && b.logical;
   for (std::size_t k = 0; k < a.items.size(); ++k) result.items[k] = graph_.choice(condition, a.items[k], b.items[k]);
   for (std::size_t k = 0; k < a.fields.size(); ++k) {
     result.fields[k].value = merge(condition, a.fields[k].value, b.fields[k].value, place);

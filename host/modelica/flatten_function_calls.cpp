@@ -72,9 +72,6 @@ std::vector<Member> Flattener::given_inputs(const Callee& callee, const Expressi
       fail(expression.place, fmt::format("'{}' needs a value for '{}'", callee.name, input->name));
     }
     Value value = given != nullptr ? argument(*given, scope) : argument(*input->binding, own);
-    if (given != nullptr && (input->type == "Real" || input->type == "Integer") && is_truth(*given, scope)) {
-      fail(given->place, fmt::format("'{}' is {}: expected a number, found a condition", input->name, input->type));
-    }
     check_type(basic_type(input->type), input->name, value, given != nullptr ? given->place : input->binding->place);
     value.truths = truths_of(input->dimensions);
     own.values[input->name] = value;

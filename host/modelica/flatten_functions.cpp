@@ -280,7 +280,7 @@ void Flattener::assign_member(Value& whole, const Expression& target, std::size_
   };
   if (named.subscripts.empty()) return assign_in(whole);
   if (whole.elements.empty()) fail(target.place, fmt::format("'{}' is {}", named.name, shape_text(whole)));
-  at_positions(whole, named.subscripts, frame, target.place, [&](std::size_t, std::size_t at, Node here) {
+  at_positions(whole, named.name, named.subscripts, frame, target.place, [&](std::size_t, std::size_t at, Node here) {
     Value changed = whole.elements[at];
     assign_in(changed);
     whole.elements[at] = merge(here, changed, whole.elements[at], target.place);
@@ -289,8 +289,8 @@ void Flattener::assign_member(Value& whole, const Expression& target, std::size_
 
 /// Calls `assign(k, at, here)` for the elements that are meant: the one of number k stands at `at`, under the condition
 /// `here`. The number of elements.
-std::size_t Flattener::at_positions(const Value& whole, const std::vector<ExpressionPtr>& subscripts,
-                                    const Frame& frame, Place place,
+std::size_t Flattener::at_positions(const Value& whole, const std::string& name,
+                                    const std::vector<ExpressionPtr>& subscripts, const Frame& frame, Place place,
                                     const std::function<void(std::size_t, std::size_t, Node)>& assign) {
   // The array of their positions, subscripted alike, tells where they stand.
   Value positions;
@@ -298,7 +298,7 @@ std::size_t Flattener::at_positions(const Value& whole, const std::vector<Expres
   positions.truths = whole.truths;
   const std::size_t count = whole.element_count();
   for (std::size_t at = 0; at < count; ++at) positions.items.push_back(graph_.number(static_cast<double>(at)));
-  const std::vector<Node> meant = subscripted(positions, subscripts, frame.scope, place).items;
+  const std::vector<Node> meant = subscripted(positions, subscripts, frame.scope, place, name).items;
   for (std::size_t k = 0; k < meant.size(); ++k) {
     if (graph_.is_number(meant[k])) {
       assign(k, static_cast<std::size_t>(graph_.value(meant[k])), graph_.number(1.0));
@@ -337,7 +337,7 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
                                   : value.is_numeric();
   if (!fits) fail(at, fmt::format("elements of '{}' are assigned {}", name, shape_text(value)));
   const std::size_t count =
-      at_positions(whole, subscripts, frame, at, [&](std::size_t k, std::size_t place, Node here) {
+      at_positions(whole, name, subscripts, frame, at, [&](std::size_t k, std::size_t place, Node here) {
         const std::size_t source = sources == 1 ? 0 : k;
         if (source >= sources || whole.is_text) return;
         if (records) {

@@ -252,6 +252,7 @@ Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr
     chosen.push_back(std::move(nodes));
   }
   Value result;
+  result.logical = value.logical;
   for (std::size_t k = 0; k < chosen.size(); ++k) {
     if (!keeps[k]) continue;
     if (subscripts[k]->kind == Kind::colon && value.has_truths(k)) result.truths |= 1U << result.dims.size();

@@ -72,15 +72,8 @@ void Flattener::check_enumeration(const Instance& instance, const Expression& bi
                                   instance.name, declared, found));
 }
 
-/// Is it a condition, and surely no number? Constants may be either.
-bool Flattener::is_truth_value(Node node) const {
-  return !graph_.is_number(node) && is_boolean(node);
-}
-
 void Flattener::check_number(const Value& value, Place place) {
-  if (std::any_of(value.items.begin(), value.items.end(), [&](Node item) { return is_truth_value(item); })) {
-    fail(place, "expected a number, found a condition: expected if ... then 1 else 0");
-  }
+  if (value.logical) fail(place, "expected a number, found a condition: write if ... then 1 else 0");
 }
 
 /// The enumeration that a literal or a variable as such is of; empty: of none, or that is not known.
@@ -117,16 +110,16 @@ void Flattener::check_enumerations(const Expression& a, const Expression& b, con
 
 /// Reports a value that is of another kind than what it is for.
 void Flattener::check_type(Type type, const std::string& name, const Value& value, Place place) {
-  if (value.is_text && type != Type::string) fail(place, fmt::format("'{}' is a number, and its value a string", name));
-  if (value.is_text || value.is_record()) return;
+  if (type == Type::string || value.is_record()) return;
+  if (value.is_text) fail(place, fmt::format("'{}' is a number, and its value is a string", name));
+  if (type != Type::boolean && value.logical) {
+    fail(place, fmt::format("'{}' is a number, and its value is a condition: write if ... then 1 else 0", name));
+  }
   for (const Node item : value.items) {
     if (type == Type::integer && !is_whole(item)) {
       const std::string found = graph_.is_number(item) ? fmt::format("{}", graph_.value(item)) : "a Real number";
       fail(place, fmt::format("'{}' is Integer, and its value is {}: expected a whole number, as integer(...) gives",
                               name, found));
-    }
-    if (type != Type::boolean && type != Type::string && is_truth_value(item)) {
-      fail(place, fmt::format("'{}' is a number, and its value is a condition: expected if ... then 1 else 0", name));
     }
     if (type == Type::boolean && !is_boolean(item)) {
       fail(place, fmt::format("'{}' is Boolean, and its value is a number: expected a condition, as ... > 0", name));
@@ -134,7 +127,7 @@ void Flattener::check_type(Type type, const std::string& name, const Value& valu
   }
 }
 
-/// What the type is made of, as far as it is one of numbers.
+/// What a type of numbers is made of; string: it is another one.
 Type Flattener::basic_type(const std::string& name) const {
   const Class* type = find_class(name);
   std::string basic = name;
@@ -142,7 +135,10 @@ Type Flattener::basic_type(const std::string& name) const {
     basic = type->base;
     type = find_class(basic);
   }
-  return basic == "Integer" ? Type::integer : basic == "Boolean" ? Type::boolean : Type::real;
+  return basic == "Integer"   ? Type::integer
+         : basic == "Boolean" ? Type::boolean
+         : basic == "Real"    ? Type::real
+                              : Type::string;
 }
 
 /// The declaration of a name in a function, or of a member of a record there; null: there is none.

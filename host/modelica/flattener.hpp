@@ -125,7 +125,6 @@ class Flattener {
   // flatten_types.cpp
   bool is_whole(Node node) const;
   void check_enumeration(const Instance& instance, const Expression& binding);
-  bool is_truth_value(Node node) const;
   void check_number(const Value& value, Place place);
   std::string enumeration_of(const Expression& expression, const Scope& scope);
   void check_enumerations(const Expression& a, const Expression& b, const Scope& scope);
@@ -236,8 +235,9 @@ class Flattener {
   void assign(const Expression& target, const Value& value, Frame& frame);
   void check_assigned(const Expression& target, const Value& value, const Frame& frame);
   void assign_member(Value& whole, const Expression& target, std::size_t part, const Value& value, Frame& frame);
-  std::size_t at_positions(const Value& whole, const std::vector<ExpressionPtr>& subscripts, const Frame& frame,
-                           Place place, const std::function<void(std::size_t, std::size_t, Node)>& assign);
+  std::size_t at_positions(const Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                           const Frame& frame, Place place,
+                           const std::function<void(std::size_t, std::size_t, Node)>& assign);
   void assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
                        const Value& value, Frame& frame, Place at);
   void assign_parts(const std::string& name, const Expression& target, const Value& value, Frame& frame);

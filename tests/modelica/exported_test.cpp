@@ -415,7 +415,7 @@ TEST(Exported, RecordsAreSetAsAWhole) {
   EXPECT_EQ(model.equations, 4);
   EXPECT_NE(model.header.find("{.name = \"d.y\""), std::string::npos) << model.header;
   expect_errors(model_text("Real v[2];", "v = {time, time};\nalgorithm\nv := {time, 1.0, 2.0};"),
-                {"the sides differ: an array [2] and an array [3]"});
+                {"'v' is an array [2], and is assigned an array [3]"});
 }
 
 // An initial equation beyond those that determine the start is to follow from them, which is looked at.

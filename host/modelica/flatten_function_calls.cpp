@@ -1,6 +1,7 @@
 // Calls of functions and constructors of records: their inputs, one call for each element of arrays, derivatives of
 // functions.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -278,11 +279,11 @@ void Flattener::check_dimensions(const Class& function, const Scope& scope, Plac
       const Expression& dimension = *declaration.dimensions[k];
       if (dimension.kind == Kind::colon) continue;
       const int of_type = size_of_type(dimension);
-      const int size = of_type > 0 ? of_type : integer(dimension, scope, "a dimension");
-      if (size == value->dims[k]) continue;
+      const double size = of_type > 0 ? of_type : numeric(scalar(dimension, scope));
+      if (!std::isfinite(size) || size == value->dims[k]) continue;
       Value declared;
       declared.dims = value->dims;
-      declared.dims[k] = size;
+      declared.dims[k] = static_cast<int>(size);
       declared.items.assign(declared.element_count(), graph_.number(0.0));
       fail(place, fmt::format("'{}' of '{}' is {}, and is given {}", declaration.name, function.name,
                               shape_text(declared), shape_text(*value)));

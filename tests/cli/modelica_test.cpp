@@ -394,7 +394,7 @@ TEST_F(ModelicaFiles, ViolatedAssertionsAreFailures) {
 }
 
 // At the start, while it varies, and as a when clause sets it.
-TEST_F(CommandTest, ASubscriptThatLeavesItsArrayEndsTheInstance) {
+TEST_F(ModelicaFiles, ASubscriptThatLeavesItsArrayEndsTheInstance) {
   std::ofstream(folder_ / "table.mo")
       << "model table\n  parameter Real p[3] = {1, 2, 4}, a = 0;\n  parameter Integer first = 1;\n"
          "  Real z(start = 0, fixed = true), y(start = 0, fixed = true);\n  Integer k(start = first, fixed = true);\n"

@@ -113,6 +113,18 @@ const Class& Flattener::function_of_tuple(const Expression& call) {
   return *function;
 }
 
+/// The results of the function on the right.
+Value Flattener::call_tuple(const Statement& statement, const Scope& scope) {
+  const Class& function = function_of_tuple(*statement.right);
+  const Value all = call_function(function, *statement.right, scope, true);
+  const std::size_t asked = statement.left->operands.size();
+  if (asked > all.fields.size()) {
+    fail(statement.place, fmt::format("'{}' has {} result{}, and {} are asked for", function.name, all.fields.size(),
+                                      all.fields.size() == 1 ? "" : "s", asked));
+  }
+  return all;
+}
+
 bool Flattener::call_elementary(const std::string& name, const Expression& expression, const Scope& scope,
                                 Value& result) {
   const auto need = [&](std::size_t count) {
@@ -398,6 +410,11 @@ Value Flattener::derivative(const Expression& expression, const Scope& scope) {
     return variable.variability == Variability::continuous ? graph_.variable(data.index, data.order + 1) : no_node;
   };
   for (Node& item : value.items) {
+    const NodeData data = graph_[item];
+    if (data.op == Op::variable && model_.variables[static_cast<std::size_t>(data.index)].type != Type::real) {
+      fail(expression.place, fmt::format("'{}' is not Real: it has no derivative",
+                                         model_.variables[static_cast<std::size_t>(data.index)].name));
+    }
     item = graph_.derivative(item, seed, done);
     if (item == no_node) item = graph_.number(0.0);
   }
@@ -564,6 +581,8 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
   const auto need = [&](std::size_t count) {
     if (operands.size() < count) fail(expression.place, fmt::format("{} takes {} arguments", name, count));
   };
+  const bool of_models = name == "der" || name == "pre" || name == "edge" || name == "change" || name == "sample";
+  if (of_models && scope.in_function) fail(expression.place, fmt::format("{} does not stand in functions", name));
   if (name == "der") {
     result = derivative(expression, scope);
   } else if (name == "guess") {

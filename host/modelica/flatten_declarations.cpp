@@ -458,7 +458,10 @@ void Flattener::bind(int number) {
   const auto size = static_cast<int>(value.items.size());
   const bool fits = value.dims == instance.dims || value.dims.empty();
   instances_[at].state = Instance::bound;
-  if (value.is_text && element_of(instance, 0).type == Type::string) return;
+  if (count > 0 && element_of(instance, 0).type == Type::string) {
+    if (value.is_text) return;
+    fail(binding.place, fmt::format("'{}' is a string, and its value is {}", instance.name, shape_text(value)));
+  }
   if (!fits || (size != count && size != 1) || value.is_record()) {
     Value declared;
     declared.dims = instance.dims;

@@ -73,8 +73,8 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
       const EquationText of{statement.place, text_of(statement.place, statement.end)};
       if (statement.left->kind == Kind::tuple && statement.left->operands.size() > 1 &&
           statement.right->kind == Kind::call) {
-        const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
-        for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
+        const Value all = call_tuple(statement, scope);
+        for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (!statement.left->operands[k]) continue;
           equate(evaluate(*statement.left->operands[k], scope), all.fields[k].value, of, initial);
         }
@@ -286,8 +286,8 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
       if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
     } else if (statement.kind == Statement::Kind::equation) {
       if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
-        const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
-        for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
+        const Value all = call_tuple(statement, scope);
+        for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (statement.left->operands[k]) {
             set(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement.place);
           }
@@ -404,7 +404,12 @@ void Flattener::assertion(const Expression& call, const Scope& scope) {
   }
   // Without what the message tells of values.
   std::string message;
-  if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
+  if (call.operands.size() > 1) {
+    const Value text = evaluate(*call.operands[1], scope);
+    if (!text.is_text) fail(call.operands[1]->place, fmt::format("expected a string, found {}", shape_text(text)));
+    message = text.text;
+  }
+  if (call.operands.size() > 2) evaluate(*call.operands[2], scope);
   assert_that(condition(*call.operands[0], scope), message.empty() ? "assertion" : message, call.place);
 }
 
@@ -480,6 +485,7 @@ void Flattener::algorithm(const Section& section) {
 }
 
 void Flattener::execute_when(const Statement& statement, Frame& frame) {
+  if (frame.function != nullptr) fail(statement.place, "when does not stand in functions");
   Node none_before = graph_.number(1.0);
   for (const Branch& branch : statement.branches) {
     const Node edge = graph_.conjunction(none_before, edge_of(*branch.condition, frame.scope));

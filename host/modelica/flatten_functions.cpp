@@ -55,11 +55,7 @@ void Flattener::execute(const Statement& statement, Frame& frame) {
   switch (statement.kind) {
     case Statement::Kind::assignment:
       if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
-        const Class& function = function_of_tuple(*statement.right);
-        const Value all = call_function(function, *statement.right, frame.scope, true);
-        if (statement.left->operands.size() > all.fields.size()) {
-          fail(statement.place, fmt::format("'{}' has {} results", function.name, all.fields.size()));
-        }
+        const Value all = call_tuple(statement, frame.scope);
         for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (statement.left->operands[k]) assign(*statement.left->operands[k], all.fields[k].value, frame);
         }
@@ -233,6 +229,10 @@ void Flattener::check_assigned(const Expression& target, const Value& value, con
   }
   const Declaration* declaration = declaration_in(*frame.function, target.parts);
   if (declaration == nullptr) return;
+  if (declaration->input) {
+    fail(target.place, fmt::format("'{}' is an input of '{}', which keeps its value: expected a variable of its own",
+                                   declaration->name, frame.function->name));
+  }
   check_type(basic_type(declaration->type), dotted(target.parts), value, target.place);
 }
 

@@ -81,6 +81,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return value;
   }
   if (const Value* local = scope.find(name)) return *local;
+  if (scope.in_function) check_visible(name, expression.place);
   if (known_name(name)) return value_of_name(name, expression.place);
   Value parts;
   if (assembled(name, scope, expression.place, parts)) return parts;
@@ -93,6 +94,14 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return member(value_of_name(name.substr(0, dot), expression.place), name.substr(dot + 1), expression.place);
   }
   fail_unknown_name(expression.place, name);
+}
+
+/// Functions see constants of the file, and none of the model's variables.
+void Flattener::check_visible(const std::string& name, Place place) {
+  const auto found = known_name(name) ? scalar_by_name_.find(name) : scalar_by_name_.end();
+  if (found == scalar_by_name_.end()) return;
+  if (model_.variables[static_cast<std::size_t>(found->second)].is_parameter()) return;
+  fail(place, fmt::format("'{}' is a variable of the model, which functions do not see: expected an input", name));
 }
 
 /// The name of one element of an array of variables; empty unless its subscripts are known numbers. It spares making

@@ -138,6 +138,7 @@ class Flattener {
 
   // flatten_references.cpp
   Value reference(const Expression& expression, const Scope& scope);
+  void check_visible(const std::string& name, Place place);
   Value member(const Value& record, const std::string& name, Place place);
   Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place,
                     const std::string& name = "");
@@ -164,6 +165,7 @@ class Flattener {
   // flatten_calls.cpp
   Value call(const Expression& expression, const Scope& scope);
   Value argument(const Expression& expression, const Scope& scope);
+  Value call_tuple(const Statement& statement, const Scope& scope);
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool linspace(const Expression& expression, const Scope& scope, Value& result);

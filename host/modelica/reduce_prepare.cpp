@@ -132,7 +132,10 @@ void Reducer::fold_parameters() {
     const FlatVariable one = model_.flat.variables[i];
     const bool given = one.binding != no_node || one.start != no_node || one.input || !is_given(static_cast<int>(i));
     if (!given && one.type != Type::string && told.insert(one.place).second) {
-      warn(one.place, fmt::format("the parameter '{}' has no value: it is 0 where a run gives it none", one.name));
+      const bool constant = one.variability == Variability::constant;
+      warn(one.place,
+           constant ? fmt::format("the constant '{}' has no value: it is 0", one.name)
+                    : fmt::format("the parameter '{}' has no value: it is 0 where a run gives it none", one.name));
     }
     folded_parameter(static_cast<int>(i));
   }
@@ -148,16 +151,17 @@ Node Reducer::folded_parameter(int index) {
   }
   folding_[at(index)] = 1;
   const FlatVariable one = variable(index);
+  const char* const kind = one.variability == Variability::constant ? "constant" : "parameter";
   Node value = one.binding != no_node ? one.binding : one.fixed_given && !one.fixed ? no_node : one.start;
   if (value != no_node) {
     value = graph_.replace(value, [&](Node node) -> Node {
       const NodeData data = graph_[node];
       if (data.op == Op::time) {
-        diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on time, which varies", one.name));
+        diagnostics_.error(one.place, fmt::format("the {} '{}' depends on time, which varies", kind, one.name));
       }
       if (data.op != Op::variable && data.op != Op::pre) return no_node;
       if (!variable(data.index).is_parameter()) {
-        diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on '{}', which varies", one.name,
+        diagnostics_.error(one.place, fmt::format("the {} '{}' depends on '{}', which varies", kind, one.name,
                                                   variable(data.index).name));
         return graph_.number(0.0);
       }

@@ -146,8 +146,30 @@ TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
   expect_errors(model("n = 1;\ny = x;\nassert(x > 0);"), {"assert takes a condition and a message"});
   expect_errors(model("n = 1;\ny = pre(x);"),
                 {"'x' is continuous: its value before an event is known in when clauses"});
+  expect_errors(model("n = integer(x);\ny = der(n);"), {"'n' is not Real: it has no derivative"});
+  expect_errors(model("n = 1;\ny = x;\nassert(x > 0, 3);"), {"expected a string, found a number"});
+  expect_errors(model("n = 1;\ny = x;\nassert(x > 0, \"m\", AssertionLevel.warn);"),
+                {"unknown name 'AssertionLevel.warn'"});
+  expect_errors(model_text("parameter String s = 3; Real x;", "x = time;"),
+                {"'s' is a string, and its value is a number"});
   expect_errors(model_text("Real x(start = \"a\", fixed = 2);", "der(x) = 1;"),
                 {"expected a number, found a string", "expected true or false, found a number"});
+}
+
+TEST(Diagnostics, FunctionsComputeFromTheirInputsAlone) {
+  const auto model = [](const std::string& statement, const std::string& left = "y") {
+    return "package P\nconstant Real g = 9.81;\nfunction f\ninput Real x;\noutput Real z;\nalgorithm\nz := g;\n" +
+           statement + "\nend f;\n" + model_text("Real q, y, w;", "q = time;\nw = 1;\n" + left + " = f(q);") +
+           "end P;\n";
+  };
+  EXPECT_EQ(errors_of(model("z := x + g;")), "");
+  expect_errors(model("z := q;"), {"m.mo:8:6: error: 'q' is a variable of the model, which functions do not see"});
+  expect_errors(model("x := 2;"),
+                {"m.mo:8:1: error: 'x' is an input of 'f', which keeps its value: expected a variable"});
+  expect_errors(model("z := der(x);"), {"der does not stand in functions"});
+  expect_errors(model("z := pre(x);"), {"pre does not stand in functions"});
+  expect_errors(model("when x > 1 then\nz := 1;\nend when;"), {"m.mo:8:1: error: when does not stand in functions"});
+  expect_errors(model("", "(y, w)"), {"'f' has 1 result, and 2 are asked for"});
 }
 
 TEST(Diagnostics, ParametersWithoutValueAreTold) {

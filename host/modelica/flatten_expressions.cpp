@@ -186,7 +186,9 @@ Node Flattener::condition(const Expression& expression, const Scope& scope) {
   return node;
 }
 
+/// NaN: not known when the model is compiled. Parameters by which it is known shape the equations.
 double Flattener::numeric(Node node) {
+  std::vector<std::size_t> used;
   std::function<double(Node)> leaf = [&](Node at) -> double {
     const NodeData data = graph_[at];
     if (data.op != Op::variable || data.order > 0) return std::nan("");
@@ -195,10 +197,14 @@ double Flattener::numeric(Node node) {
     bind(instance_of_[index]);
     const FlatVariable variable = model_.variables[index];
     const Node value = variable.binding != no_node ? variable.binding : variable.start;
-    model_.variables[index].evaluated = true;
+    used.push_back(index);
     return value == no_node ? std::nan("") : graph_.evaluate(value, leaf);
   };
-  return graph_.evaluate(node, leaf);
+  const double value = graph_.evaluate(node, leaf);
+  for (const std::size_t index : used) {
+    if (!std::isnan(value)) model_.variables[index].evaluated = true;
+  }
+  return value;
 }
 
 double Flattener::constant(const Expression& expression, const Scope& scope, const char* what) {

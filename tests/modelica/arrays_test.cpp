@@ -137,6 +137,10 @@ TEST(Arrays, SubscriptsThatVaryAreLookedAt) {
   const std::string declarations = "parameter Real p[3] = {1, 2, 4}; Real y, u; Integer k;";
   const std::string assertion = "assert: a subscript of p is out of range: from 1 to 3";
   EXPECT_NE(header(declarations, "u = time;\nk = integer(u);\ny = p[k];").find(assertion), std::string::npos);
+  // A parameter of what varies is still one.
+  EXPECT_NE(
+      header(declarations + " parameter Real a = 0;", "u = time;\nk = 1;\ny = p[integer(1 + a * u)];").find("\"a\""),
+      std::string::npos);
   // Where control does not come, or the subscript cannot leave its array, there is nothing to look at.
   for (const char* right : {"p[max(1, min(k, 3))]", "p[if u > 1 then 2 else 3]", "p[1 + (if u > 1 then 2 else 0)]"}) {
     const std::string text = header(declarations, std::string("u = time;\nk = integer(u);\ny = ") + right + ";");

@@ -591,8 +591,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     for (Node& item : result.items) {
       const NodeData data = graph_[item];
       if (data.op != Op::variable || data.order > 0) fail(expression.place, "guess takes a variable");
-      const Node start = model_.variables[static_cast<std::size_t>(data.index)].start;
-      item = start == no_node ? graph_.number(0.0) : start;
+      item = start_of_variable(graph_, model_.variables[static_cast<std::size_t>(data.index)]);
     }
   } else if (name == "noEvent" || name == "smooth") {
     need(name == "noEvent" ? 1 : 2);
@@ -633,7 +632,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
       fail(operands[1]->place,
            fmt::format("the interval of sample is {}: expected a positive one", graph_.value(interval)));
     }
-    model_.clocks.push_back({scalar(*operands[0], scope), interval});
+    model_.clocks.push_back({scalar(*operands[0], scope), interval, expression.place});
     result = Value::scalar(graph_.event(Op::sample, static_cast<int>(model_.clocks.size()) - 1));
   } else if (name == "semiLinear") {
     need(3);

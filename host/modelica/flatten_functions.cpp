@@ -209,9 +209,8 @@ Value Flattener::current(const std::string& name, const Frame& frame, Place plac
     const NodeData data = graph_[item];
     if (data.op != Op::variable) return item;
     const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
-    return variable.variability == Variability::discrete ? graph_.pre(data.index)
-           : variable.start != no_node                   ? variable.start
-                                                         : graph_.number(0.0);
+    if (variable.variability == Variability::discrete) return graph_.pre(data.index);
+    return start_of_variable(graph_, variable);
   });
   return value;
 }

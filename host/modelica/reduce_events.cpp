@@ -152,7 +152,10 @@ int Reducer::made_variable(const std::string& name, Type type) {
   return index;
 }
 
-int Reducer::made_discrete(const std::string& name, Type type) {
+int Reducer::made_discrete(const std::string& wanted, Type type) {
+  // Assertions may have one text.
+  const int before = made_names_[wanted]++;
+  const std::string name = before == 0 ? wanted : fmt::format("{} ({})", wanted, before + 1);
   const int index = made_variable(name, type);
   variable(index).variability = Variability::discrete;
   discrete_.insert(index);

@@ -65,6 +65,7 @@ ReducedModel Reducer::reduce() {
   bind_inputs();
   bind_start_times();
   fold_parameters();
+  check_clocks();
   if (diagnostics_.failed()) return std::move(model_);
   gather_equations();
   classify_discrete();
@@ -92,6 +93,20 @@ void Reducer::check_assertions() {
     double holds = 1.0;
     if (!known_from_parameters(assertion.condition, holds) || holds != 0.0) continue;
     diagnostics_.error(assertion.place, fmt::format("the assertion does not hold: {}", assertion.message));
+  }
+}
+
+/// Clocks tick by parameters.
+void Reducer::check_clocks() {
+  for (const FlatClock& clock : model_.flat.clocks) {
+    const Node both[] = {clock.start, clock.interval};
+    for (const Node node : graph_.below(both)) {
+      const NodeData data = graph_[node];
+      if (data.op != Op::time && (data.op != Op::variable || variable(data.index).is_parameter())) continue;
+      diagnostics_.error(clock.place, fmt::format("sample takes times that parameters tell, and '{}' varies",
+                                                  data.op == Op::time ? "time" : variable(data.index).name));
+      break;
+    }
   }
 }
 

@@ -147,7 +147,7 @@ TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
   expect_errors(model("n = 1;\ny = pre(x);"),
                 {"'x' is continuous: its value before an event is known in when clauses"});
   expect_errors(model(clock + "x) then\nn = pre(n) + 1;\nend when;"),
-                {"m.mo:5:6: error: sample takes times that parameters tell, and 'x' varies"});
+                {"m.mo:6:6: error: sample takes times that parameters tell, and 'x' varies"});
   expect_errors(model("n = integer(x);\ny = der(n);"), {"'n' is not Real: it has no derivative"});
   expect_errors(model("n = 1;\ny = x;\nassert(x > 0, 3);"), {"expected a string, found a number"});
   expect_errors(model("n = 1;\ny = x;\nassert(x > 0, \"m\", AssertionLevel.warn);"),

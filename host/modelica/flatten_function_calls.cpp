@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "host/modelica/flattener.hpp"
 #include "host/text/nearest_name.hpp"
@@ -281,12 +282,10 @@ void Flattener::check_dimensions(const Class& function, const Scope& scope, Plac
       const int of_type = size_of_type(dimension);
       const double size = of_type > 0 ? of_type : numeric(scalar(dimension, scope));
       if (!std::isfinite(size) || size == value->dims[k]) continue;
-      Value declared;
-      declared.dims = value->dims;
-      declared.dims[k] = static_cast<int>(size);
-      declared.items.assign(declared.element_count(), graph_.number(0.0));
-      fail(place, fmt::format("'{}' of '{}' is {}, and is given {}", declaration.name, function.name,
-                              shape_text(declared), shape_text(*value)));
+      std::vector<double> declared(value->dims.begin(), value->dims.end());
+      declared[k] = size;
+      fail(place, fmt::format("'{}' of '{}' is an array [{}], and is given {}", declaration.name, function.name,
+                              fmt::join(declared, ", "), shape_text(*value)));
     }
   }
 }

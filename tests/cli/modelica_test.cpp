@@ -405,7 +405,7 @@ TEST_F(ModelicaFiles, ASubscriptThatLeavesItsArrayEndsTheInstance) {
     const auto outcome = call("solve table.mo --method radau5 " + settings);
     EXPECT_EQ(outcome.code, at.empty() ? 0 : 3) << outcome.err;
     const std::string what = "what the model asserts does not hold: event 'assert: a subscript of p is out of range: ";
-    const std::string said = at.empty() ? "" : "assertion_violated at t = " + at + ": " + what + "from 1 to 3'";
+    const std::string said = at.empty() ? "" : "assertion_violated at t = " + at + ": " + what + "from 1 to 3";
     EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
   };
   expect_end("--t-end 3.4", "");

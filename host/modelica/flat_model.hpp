@@ -36,6 +36,12 @@ struct FlatVariable {
   bool is_parameter() const { return variability <= Variability::parameter; }
 };
 
+/// The start value; where none is given, zero, or the first literal of an enumeration.
+inline Node start_of_variable(Graph& graph, const FlatVariable& variable) {
+  if (variable.start != no_node) return variable.start;
+  return graph.number(variable.type == Type::enumeration ? 1.0 : 0.0);
+}
+
 struct FlatEquation {
   Node left = no_node;
   Node right = no_node;
@@ -66,6 +72,7 @@ struct FlatAssertion {
 struct FlatClock {
   Node start = no_node;
   Node interval = no_node;
+  Place place = 0;
 };
 
 struct FlatModel {

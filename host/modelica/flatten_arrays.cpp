@@ -83,6 +83,7 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
     elements[0].dims = result.dims;
     return elements[0];
   }
+  result.logical = std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.logical; });
   for (const Value& element : elements) {
     if (element.dims != elements[0].dims || !element.is_numeric()) {
       fail(place,
@@ -194,7 +195,7 @@ Value Flattener::shape_before(const Expression& reference, std::size_t part, con
   } else {
     shape.dims = parts_of(name).dims;
     if (!known && shape.dims.empty()) {
-      fail(reference.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+      fail_unknown_name(reference.place, name);
     }
   }
   return shape;

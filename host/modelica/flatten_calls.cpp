@@ -1,4 +1,5 @@
 // Calls of built-in functions and operators.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -70,6 +71,9 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
   if (of_library || !expression.parts[0].quoted) {
     if (call_elementary(name, expression, scope, result) || call_array(name, expression, scope, result) ||
         call_event(name, expression, scope, result)) {
+      for (const char* const condition : {"edge", "change", "initial", "terminal", "sample"}) {
+        result.logical = result.logical || name == condition;
+      }
       return result;
     }
     if (name == "String") return Value::computed_text();
@@ -109,6 +113,18 @@ const Class& Flattener::function_of_tuple(const Expression& call) {
   return *function;
 }
 
+/// The results of the function on the right.
+Value Flattener::call_tuple(const Statement& statement, const Scope& scope) {
+  const Class& function = function_of_tuple(*statement.right);
+  const Value all = call_function(function, *statement.right, scope, true);
+  const std::size_t asked = statement.left->operands.size();
+  if (asked > all.fields.size()) {
+    fail(statement.place, fmt::format("'{}' has {} result{}, and {} are asked for", function.name, all.fields.size(),
+                                      all.fields.size() == 1 ? "" : "s", asked));
+  }
+  return all;
+}
+
 bool Flattener::call_elementary(const std::string& name, const Expression& expression, const Scope& scope,
                                 Value& result) {
   const auto need = [&](std::size_t count) {
@@ -121,7 +137,9 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
     result = evaluate(*expression.operands[0], scope);
     if (!result.is_numeric())
       fail(expression.place, fmt::format("{} takes numbers, found {}", name, shape_text(result)));
+    if (name != "Integer") check_number(result, expression.operands[0]->place);
     for (Node& item : result.items) item = function(item);
+    result.logical = false;
     return true;
   };
   for (std::size_t k = 0; k < unary.size(); ++k) {
@@ -162,6 +180,8 @@ bool Flattener::call_elementary(const std::string& name, const Expression& expre
   need(2);
   const Value a = evaluate(*expression.operands[0], scope);
   const Value b = evaluate(*expression.operands[1], scope);
+  check_number(a, expression.operands[0]->place);
+  check_number(b, expression.operands[1]->place);
   result = elementwise(a, b, expression.place, [&](Node x, Node y) {
     if (name == "atan2") return graph_.call(Function::atan2, x, y);
     if (name == "min") return graph_.call(Function::min, x, y);
@@ -377,7 +397,9 @@ bool Flattener::call_matrix(const std::string& name, const Expression& expressio
 }
 
 Value Flattener::derivative(const Expression& expression, const Scope& scope) {
-  if (expression.operands.empty()) fail(expression.place, "der takes an expression");
+  if (expression.operands.size() != 1) {
+    fail(expression.place, fmt::format("der takes 1 argument, not {}", expression.operands.size()));
+  }
   Value value = evaluate(*expression.operands[0], scope);
   std::unordered_map<Node, Node> done;
   const auto seed = [&](Node leaf) -> Node {
@@ -388,6 +410,11 @@ Value Flattener::derivative(const Expression& expression, const Scope& scope) {
     return variable.variability == Variability::continuous ? graph_.variable(data.index, data.order + 1) : no_node;
   };
   for (Node& item : value.items) {
+    const NodeData data = graph_[item];
+    if (data.op == Op::variable && model_.variables[static_cast<std::size_t>(data.index)].type != Type::real) {
+      fail(expression.place, fmt::format("'{}' is not Real: it has no derivative",
+                                         model_.variables[static_cast<std::size_t>(data.index)].name));
+    }
     item = graph_.derivative(item, seed, done);
     if (item == no_node) item = graph_.number(0.0);
   }
@@ -412,7 +439,9 @@ Value Flattener::homotopy(const Expression& expression, const Scope& scope) {
     if (argument == "actual") given[0] = value.get();
     if (argument == "simplified") given[1] = value.get();
   }
-  if (given[0] == nullptr) fail(expression.place, "homotopy takes the argument 'actual'");
+  if (given[0] == nullptr || given[1] == nullptr) {
+    fail(expression.place, "homotopy takes the arguments 'actual' and 'simplified'");
+  }
   const Value actual = evaluate(*given[0], scope);
   if (given[1] == nullptr || !inputs_.empty()) return actual;
   Scope silent;
@@ -534,12 +563,15 @@ Node Flattener::before_event(Node item, const std::string& function, Place place
   for (const Node node : graph_.below(item)) {
     if (graph_[node].op == Op::choice) conditions.insert(graph_[node].operand[0]);
   }
+  const std::vector<Node> path = graph_.below(path_);
+  const bool in_when = std::any_of(path.begin(), path.end(), [&](Node node) { return graph_[node].op == Op::edge; });
   return graph_.replace(item, [&](Node node) -> Node {
     const NodeData data = graph_[node];
     if (conditions.contains(node)) return node;
     if (data.op == Op::choice) return no_node;
     if (data.op != Op::variable || data.order > 0) fail(place, fmt::format("{} takes a variable", function));
     if (function == "edge" && !is_boolean(node)) fail(place, "edge takes a Boolean variable");
+    if (!in_when) before_.try_emplace(data.index, place);
     return graph_.pre(data.index);
   });
 }
@@ -549,6 +581,8 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
   const auto need = [&](std::size_t count) {
     if (operands.size() < count) fail(expression.place, fmt::format("{} takes {} arguments", name, count));
   };
+  const bool of_models = name == "der" || name == "pre" || name == "edge" || name == "change" || name == "sample";
+  if (of_models && scope.in_function) fail(expression.place, fmt::format("{} does not stand in functions", name));
   if (name == "der") {
     result = derivative(expression, scope);
   } else if (name == "guess") {
@@ -557,8 +591,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     for (Node& item : result.items) {
       const NodeData data = graph_[item];
       if (data.op != Op::variable || data.order > 0) fail(expression.place, "guess takes a variable");
-      const Node start = model_.variables[static_cast<std::size_t>(data.index)].start;
-      item = start == no_node ? graph_.number(0.0) : start;
+      item = start_of_variable(graph_, model_.variables[static_cast<std::size_t>(data.index)]);
     }
   } else if (name == "noEvent" || name == "smooth") {
     need(name == "noEvent" ? 1 : 2);
@@ -594,7 +627,12 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);
-    model_.clocks.push_back({scalar(*operands[0], scope), scalar(*operands[1], scope)});
+    const Node interval = scalar(*operands[1], scope);
+    if (graph_.is_number(interval) && !(graph_.value(interval) > 0.0)) {
+      fail(operands[1]->place,
+           fmt::format("the interval of sample is {}: expected a positive one", graph_.value(interval)));
+    }
+    model_.clocks.push_back({scalar(*operands[0], scope), interval, expression.place});
     result = Value::scalar(graph_.event(Op::sample, static_cast<int>(model_.clocks.size()) - 1));
   } else if (name == "semiLinear") {
     need(3);

@@ -330,10 +330,6 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
     instance.path = outer.path;
     instance.element = outer.element;
   }
-  const int number = static_cast<int>(instances_.size());
-  if (!instance_by_name_.try_emplace(name, number).second) {
-    fail(declaration.place, fmt::format("'{}' is declared twice", name));
-  }
   FlatVariable variable;
   variable.type = type;
   variable.description = declaration.description;
@@ -346,6 +342,10 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
                                                                            : Variability::continuous;
   if (type == Type::string && !variable.is_parameter()) {
     fail(declaration.place, fmt::format("'{}' is a string that computes: not supported", name));
+  }
+  const int number = static_cast<int>(instances_.size());
+  if (!instance_by_name_.try_emplace(name, number).second) {
+    fail(declaration.place, fmt::format("'{}' is declared twice", name));
   }
   for (int at = 0; at < count_of(dims); ++at) {
     variable.name = name + subscript_text(dims, instance.truths, at);
@@ -403,16 +403,20 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
       const Value value = evaluate(*attribute->value, {});
       for (int at = 0; at < count; ++at) {
         FlatVariable& variable = element_of(instance, at);
-        if (value.is_text) continue;
-        if (value.items.empty()) continue;
+        if (value.is_text && variable.type != Type::string) {
+          fail(attribute->place, fmt::format("expected a number, found {}", shape_text(value)));
+        }
+        if (value.is_text || value.items.empty()) continue;
         if (value.items.size() != 1 && static_cast<int>(value.items.size()) != count) {
           fail(attribute->place, fmt::format("'{}' of '{}' has {} values for {} elements", name, instance.name,
                                              value.items.size(), count));
         }
         const Node node = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
+        if (name == "start") check_type(variable.type, variable.name, value, attribute->place);
         if (name == "start") variable.start = node;
         if (name == "nominal") variable.nominal = node;
         if (name == "fixed") {
+          if (!is_boolean(node)) fail(attribute->place, "expected true or false, found a number");
           variable.fixed = numeric(node) != 0.0;
           variable.fixed_given = true;
         }
@@ -452,10 +456,12 @@ void Flattener::bind(int number) {
   const Instance& instance = instances_[at];
   const int count = count_of(instance.dims);
   const auto size = static_cast<int>(value.items.size());
-  const bool fits =
-      value.dims == instance.dims || value.dims.empty() || (size == count && value.dims.size() == instance.dims.size());
+  const bool fits = value.dims == instance.dims || value.dims.empty();
   instances_[at].state = Instance::bound;
-  if (value.is_text) return;
+  if (count > 0 && element_of(instance, 0).type == Type::string) {
+    if (value.is_text) return;
+    fail(binding.place, fmt::format("'{}' is a string, and its value is {}", instance.name, shape_text(value)));
+  }
   if (!fits || (size != count && size != 1) || value.is_record()) {
     Value declared;
     declared.dims = instance.dims;
@@ -463,9 +469,12 @@ void Flattener::bind(int number) {
     fail(binding.place,
          fmt::format("'{}' is {}, but its value is {}", instance.name, shape_text(declared), shape_text(value)));
   }
+  if (count > 0 && instance.path.empty()) check_enumeration(instance, binding);
+  if (count > 0) check_type(element_of(instance, 0).type, instance.name, value, binding.place);
   for (int k = 0; k < count; ++k) {
     FlatVariable& variable = element_of(instance, k);
-    variable.binding = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
+    const Node node = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
+    variable.binding = node;
   }
 }
 
@@ -514,12 +523,15 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
         value.text = text.text;
         return value;
       }
+      value.logical = variable.type == Type::boolean;
       value.items.push_back(node_of(index));
     }
     return value;
   }
   if (const auto found = scalar_by_name_.find(name); found != scalar_by_name_.end()) {
-    return Value::scalar(node_of(found->second));
+    value = Value::scalar(node_of(found->second));
+    value.logical = model_.variables[static_cast<std::size_t>(found->second)].type == Type::boolean;
+    return value;
   }
   if (const auto found = records_.find(name); found != records_.end()) {
     for (const std::string& member : std::vector<std::string>(found->second)) {
@@ -534,6 +546,12 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
     value.dims = {found->second};
     return value;
   }
+  fail_unknown_name(place, name);
+}
+
+void Flattener::fail_unknown_name(Place place, const std::string& name) {
+  // Of a declaration that is wrong, enough is said there.
+  if (diagnostics_.failed() && pending_.contains(name.substr(0, name.find_first_of(".[")))) throw Refusal{};
   fail(place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
 }
 

@@ -45,10 +45,12 @@ FlatModel Flattener::flatten(const Class& file) {
   model_.description = main_->description;
   model_.experiment = main_->experiment;
   declare_model();
-  if (!diagnostics_.failed()) sections(*main_);
+  sections(*main_);
   model_.equations.insert(model_.equations.end(), made_equations_.begin(), made_equations_.end());
   if (!diagnostics_.failed()) finish_delays();
   finish_discrete();
+  if (!diagnostics_.failed()) check_whole_unknowns();
+  if (!diagnostics_.failed()) check_values_before();
   return std::move(model_);
 }
 
@@ -71,13 +73,14 @@ void Flattener::equation(const Statement& statement, const Scope& scope, bool in
       const EquationText of{statement.place, text_of(statement.place, statement.end)};
       if (statement.left->kind == Kind::tuple && statement.left->operands.size() > 1 &&
           statement.right->kind == Kind::call) {
-        const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
-        for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
+        const Value all = call_tuple(statement, scope);
+        for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (!statement.left->operands[k]) continue;
           equate(evaluate(*statement.left->operands[k], scope), all.fields[k].value, of, initial);
         }
         return;
       }
+      check_enumerations(*statement.left, *statement.right, scope);
       return equate(evaluate(*statement.left, scope), evaluate(*statement.right, scope), of, initial);
     }
     case Statement::Kind::loop:
@@ -121,19 +124,28 @@ void Flattener::equate(const Value& left, const Value& right, const EquationText
     fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
   }
   for (std::size_t k = 0; k < left.fields.size(); ++k) {
+    if (left.fields[k].name != right.fields[k].name) {
+      fail(of.place, fmt::format("the sides are records of different members: '{}' and '{}'", left.fields[k].name,
+                                 right.fields[k].name));
+    }
     equate(left.fields[k].value, right.fields[k].value, of, initial);
   }
   for (std::size_t k = 0; k < left.elements.size(); ++k) equate(left.elements[k], right.elements[k], of, initial);
-  const bool spread = left.items.size() == 1 && left.dims.empty();
-  const bool spread_right = right.items.size() == 1 && right.dims.empty();
-  const bool empty = left.items.empty() || right.items.empty();
-  if (left.items.size() != right.items.size() && ((!spread && !spread_right) || empty)) {
-    fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
+  const bool nothing = left.items.empty() && right.items.empty();
+  if (left.items.size() != right.items.size() || (left.dims != right.dims && !nothing)) {
+    const bool number = left.dims.empty() || right.dims.empty();
+    fail(of.place,
+         fmt::format("the sides differ: {} and {}{}", shape_text(left), shape_text(right),
+                     number && left.is_numeric() && right.is_numeric() ? "; for each element: fill(..., n)" : ""));
   }
-  const std::size_t count = std::max(left.items.size(), right.items.size());
-  for (std::size_t k = 0; k < count; ++k) {
-    const FlatEquation equation{left.items[left.items.size() == 1 ? 0 : k],
-                                right.items[right.items.size() == 1 ? 0 : k], of.place, of.text};
+  const auto is_number = [&](const Value& side) {
+    return std::any_of(side.items.begin(), side.items.end(), [&](Node item) { return !is_boolean(item); });
+  };
+  if ((left.logical && is_number(right)) || (right.logical && is_number(left))) {
+    fail(of.place, "one side is a condition, and the other a number: write ... > 0, or if ... then 1 else 0");
+  }
+  for (std::size_t k = 0; k < left.items.size(); ++k) {
+    const FlatEquation equation{left.items[k], right.items[k], of.place, of.text};
     (initial ? model_.initial_equations : model_.equations).push_back(equation);
   }
 }
@@ -255,8 +267,8 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
   };
   const std::function<void(const Value&, const Value&, Place)> set = [&](const Value& left, const Value& right,
                                                                          Place place) {
-    if (left.items.size() != right.items.size() || left.fields.size() != right.fields.size() ||
-        left.elements.size() != right.elements.size()) {
+    if (left.items.size() != right.items.size() || left.dims != right.dims ||
+        left.fields.size() != right.fields.size() || left.elements.size() != right.elements.size()) {
       fail(place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
     }
     for (std::size_t k = 0; k < left.fields.size(); ++k) set(left.fields[k].value, right.fields[k].value, place);
@@ -264,7 +276,9 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
     for (std::size_t k = 0; k < left.items.size(); ++k) {
       const NodeData data = graph_[left.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(place, "in a when clause a variable stands on the left");
-      give(model_.variables[static_cast<std::size_t>(data.index)].name, Value::scalar(right.items[k]), place);
+      const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+      if (k == 0) check_type(variable.type, variable.name, right, place);
+      give(variable.name, Value::scalar(right.items[k]), place);
     }
   };
   for (const Statement& statement : body) {
@@ -272,14 +286,15 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
       if (!call_statement(*statement.left, scope, guard)) fail(statement.place, "a call is no equation");
     } else if (statement.kind == Statement::Kind::equation) {
       if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
-        const Value all = call_function(function_of_tuple(*statement.right), *statement.right, scope, true);
-        for (std::size_t k = 0; k < statement.left->operands.size() && k < all.fields.size(); ++k) {
+        const Value all = call_tuple(statement, scope);
+        for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (statement.left->operands[k]) {
             set(evaluate(*statement.left->operands[k], scope), all.fields[k].value, statement.place);
           }
         }
         continue;
       }
+      check_enumerations(*statement.left, *statement.right, scope);
       set(evaluate(*statement.left, scope), evaluate(*statement.right, scope), statement.place);
     } else if (statement.kind == Statement::Kind::choice) {
       Node none_before = graph_.number(1.0);
@@ -371,7 +386,11 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
 }
 
 void Flattener::assertion(const Expression& call, const Scope& scope) {
-  if (call.operands.empty()) fail(call.place, "assert takes a condition and a message");
+  const bool told =
+      std::any_of(call.named.begin(), call.named.end(), [](const auto& one) { return one.first == "message"; });
+  if (call.operands.empty() || (call.operands.size() < 2 && !told)) {
+    fail(call.place, "assert takes a condition and a message");
+  }
   const auto is_warning = [](const Expression& level) {
     return level.kind == Kind::reference && level.parts.back().name == "warning";
   };
@@ -385,8 +404,13 @@ void Flattener::assertion(const Expression& call, const Scope& scope) {
   }
   // Without what the message tells of values.
   std::string message;
-  if (call.operands.size() > 1) message = evaluate(*call.operands[1], scope).text;
-  assert_that(scalar(*call.operands[0], scope), message.empty() ? "assertion" : message, call.place);
+  if (call.operands.size() > 1) {
+    const Value text = evaluate(*call.operands[1], scope);
+    if (!text.is_text) fail(call.operands[1]->place, fmt::format("expected a string, found {}", shape_text(text)));
+    message = text.text;
+  }
+  if (call.operands.size() > 2) evaluate(*call.operands[2], scope);
+  assert_that(condition(*call.operands[0], scope), message.empty() ? "assertion" : message, call.place);
 }
 
 /// All that one assert in the file is asked for, in functions and loops, is one assertion.
@@ -461,6 +485,7 @@ void Flattener::algorithm(const Section& section) {
 }
 
 void Flattener::execute_when(const Statement& statement, Frame& frame) {
+  if (frame.function != nullptr) fail(statement.place, "when does not stand in functions");
   Node none_before = graph_.number(1.0);
   for (const Branch& branch : statement.branches) {
     const Node edge = graph_.conjunction(none_before, edge_of(*branch.condition, frame.scope));

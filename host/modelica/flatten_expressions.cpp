@@ -1,4 +1,5 @@
 // Expressions become values: what is known folds to numbers, the rest to nodes of the graph.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -31,8 +32,11 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
   spend(expression.place);
   switch (expression.kind) {
     case Kind::number:
-    case Kind::boolean:
-      return Value::scalar(graph_.number(expression.number));
+    case Kind::boolean: {
+      Value value = Value::scalar(graph_.number(expression.number));
+      value.logical = expression.kind == Kind::boolean;
+      return value;
+    }
     case Kind::string: {
       Value value;
       value.is_text = true;
@@ -52,6 +56,9 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
     case Kind::negation: {
       Value value = evaluate(*expression.operands[0], scope);
       const bool logical = expression.words[0] == "not";
+      if (!logical) check_number(value, expression.operands[0]->place);
+      if (logical) check_conditions(value, expression.operands[0]->place);
+      value.logical = logical;
       for (Node& item : value.items) item = logical ? graph_.negation(item) : graph_.negate(item);
       return value;
     }
@@ -95,7 +102,13 @@ Value Flattener::evaluate(const Expression& expression, const Scope& scope) {
 Value Flattener::power(const Expression& expression, const Scope& scope) {
   const Value base = evaluate(*expression.operands[0], scope);
   const Value exponent = evaluate(*expression.operands[1], scope);
+  check_number(base, expression.operands[0]->place);
+  check_number(exponent, expression.operands[1]->place);
+  check_shapes(expression.words[0], base, exponent, expression.place);
   if (expression.words[0] == "^" && base.dims.size() == 2) {
+    if (base.dims[0] != base.dims[1]) {
+      fail(expression.place, fmt::format("powers are those of square matrices, and this is {}", shape_text(base)));
+    }
     const int times = integer(*expression.operands[1], scope, "the power of a matrix");
     if (times < 1 || times > 100) fail(expression.place, "the power of a matrix needs to be from 1 to 100");
     Value result = base;
@@ -114,7 +127,16 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
     if (!known) fail(expression.place, "strings that compute are not supported");
     return Value::scalar(graph_.number((left.text == right.text) == (word == "==") ? 1.0 : 0.0));
   }
-  return elementwise(left, right, expression.place, [&](Node a, Node b) {
+  if (!left.dims.empty() || !right.dims.empty()) {
+    fail(expression.place, fmt::format("'{}' compares numbers, and has {} and {}: compare their elements", word,
+                                       shape_text(left), shape_text(right)));
+  }
+  check_enumerations(*expression.operands[0], *expression.operands[1], scope);
+  if (left.is_scalar() && right.is_scalar()) {
+    if (left.logical) check_conditions(right, expression.operands[1]->place);
+    if (right.logical) check_conditions(left, expression.operands[0]->place);
+  }
+  Value result = elementwise(left, right, expression.place, [&](Node a, Node b) {
     const bool silent = scope.silent || scope.in_function;
     if (word == "<") return graph_.relation(Op::less, a, b, silent);
     if (word == "<=") return graph_.relation(Op::less_equal, a, b, silent);
@@ -123,6 +145,8 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
     const Node same = graph_.relation(Op::equal, a, b, silent);
     return word == "==" ? same : graph_.negation(same);
   });
+  result.logical = true;
+  return result;
 }
 
 Node Flattener::scalar(const Expression& expression, const Scope& scope) {
@@ -150,6 +174,11 @@ bool Flattener::is_boolean(Node node) const {
   return true;
 }
 
+void Flattener::check_conditions(const Value& value, Place place) {
+  const bool fits = std::all_of(value.items.begin(), value.items.end(), [&](Node item) { return is_boolean(item); });
+  if (!fits) fail(place, "expected a condition, found a number");
+}
+
 /// What if, while or when asks for.
 Node Flattener::condition(const Expression& expression, const Scope& scope) {
   const Node node = scalar(expression, scope);
@@ -157,7 +186,9 @@ Node Flattener::condition(const Expression& expression, const Scope& scope) {
   return node;
 }
 
+/// NaN: not known when the model is compiled. Parameters by which it is known shape the equations.
 double Flattener::numeric(Node node) {
+  std::vector<std::size_t> used;
   std::function<double(Node)> leaf = [&](Node at) -> double {
     const NodeData data = graph_[at];
     if (data.op != Op::variable || data.order > 0) return std::nan("");
@@ -166,10 +197,14 @@ double Flattener::numeric(Node node) {
     bind(instance_of_[index]);
     const FlatVariable variable = model_.variables[index];
     const Node value = variable.binding != no_node ? variable.binding : variable.start;
-    model_.variables[index].evaluated = true;
+    used.push_back(index);
     return value == no_node ? std::nan("") : graph_.evaluate(value, leaf);
   };
-  return graph_.evaluate(node, leaf);
+  const double value = graph_.evaluate(node, leaf);
+  for (const std::size_t index : used) {
+    if (!std::isnan(value)) model_.variables[index].evaluated = true;
+  }
+  return value;
 }
 
 double Flattener::constant(const Expression& expression, const Scope& scope, const char* what) {
@@ -187,12 +222,41 @@ int Flattener::integer(const Expression& expression, const Scope& scope, const c
   return static_cast<int>(value);
 }
 
+/// Without a dot, numbers and arrays have operations of their own.
+void Flattener::check_shapes(const std::string& word, const Value& a, const Value& b, Place place) {
+  if (!a.is_numeric() || !b.is_numeric() || word[0] == '.') return;
+  const char* takes = nullptr;
+  if (word == "+" || word == "-") {
+    if (a.dims.empty() != b.dims.empty()) takes = "two numbers, or two arrays of one shape";
+  } else if (word == "/") {
+    if (!b.dims.empty()) takes = "a number as divisor";
+  } else if (word == "^") {
+    if (a.dims.size() % 2 != 0 || !b.dims.empty()) takes = "numbers, or a square matrix and a number";
+  }
+  if (takes == nullptr) return;
+  fail(place, fmt::format("'{0}' takes {1}, and has {2} and {3}: write '.{0}' for each element", word, takes,
+                          shape_text(a), shape_text(b)));
+}
+
 Value Flattener::chain(const Expression& expression, const Scope& scope) {
   Value result = evaluate(*expression.operands[0], scope);
+  const auto check = [&](const Value& value, bool logical, std::size_t k) {
+    const Place place = expression.operands[k]->place;
+    logical ? check_conditions(value, place) : check_number(value, place);
+  };
   for (std::size_t k = 0; k < expression.words.size(); ++k) {
     const std::string& word = expression.words[k];
-    const Value next = evaluate(*expression.operands[k + 1], scope);
+    const bool logical = word == "and" || word == "or";
+    if (k == 0) check(result, logical, 0);
+    // What `and` and `or` need not look at need not have a value: i <= size(x, 1) and x[i] > 0.
+    const Node comes = !logical || !result.is_scalar() ? graph_.number(1.0)
+                       : word == "and"                 ? result.items[0]
+                                                       : graph_.negation(result.items[0]);
+    if (graph_.is_number(comes, 0.0)) continue;
+    const Value next = within(comes, [&] { return evaluate(*expression.operands[k + 1], scope); });
+    check(next, logical, k + 1);
     const Place place = expression.operands[k + 1]->place;
+    check_shapes(word, result, next, place);
     if (result.is_text && next.is_text && word == "+") {
       result.text += next.text;
       result.computed = result.computed || next.computed;
@@ -207,6 +271,7 @@ Value Flattener::chain(const Expression& expression, const Scope& scope) {
         if (word.back() == '/') return graph_.divide(a, b);
         return graph_.multiply(a, b);
       });
+      result.logical = logical;
     }
   }
   return result;
@@ -225,6 +290,7 @@ Value Flattener::merge(Node condition, const Value& a, const Value& b, Place pla
   }
   if (a.table != b.table || a.function != b.function) fail(place, "the branches are different tables or functions");
   Value result = a;
+  result.logical = a.logical && b.logical;
   for (std::size_t k = 0; k < a.items.size(); ++k) result.items[k] = graph_.choice(condition, a.items[k], b.items[k]);
   for (std::size_t k = 0; k < a.fields.size(); ++k) {
     result.fields[k].value = merge(condition, a.fields[k].value, b.fields[k].value, place);

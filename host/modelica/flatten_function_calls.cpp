@@ -1,8 +1,10 @@
 // Calls of functions and constructors of records: their inputs, one call for each element of arrays, derivatives of
 // functions.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "host/modelica/flattener.hpp"
 #include "host/text/nearest_name.hpp"
@@ -64,12 +66,15 @@ std::vector<Member> Flattener::given_inputs(const Callee& callee, const Expressi
         names.size() < expression.operands.size() ? expression.operands[names.size()].get() : nullptr;
     names.push_back(input->name);
     for (const auto& [name, value] : expression.named) {
-      if (name == input->name) given = value.get();
+      if (name != input->name) continue;
+      if (given != nullptr) fail(value->place, fmt::format("'{}' has two values for '{}'", callee.name, name));
+      given = value.get();
     }
     if (given == nullptr && !input->binding) {
       fail(expression.place, fmt::format("'{}' needs a value for '{}'", callee.name, input->name));
     }
     Value value = given != nullptr ? argument(*given, scope) : argument(*input->binding, own);
+    check_type(basic_type(input->type), input->name, value, given != nullptr ? given->place : input->binding->place);
     value.truths = truths_of(input->dimensions);
     own.values[input->name] = value;
     inputs.push_back({input->name, std::move(value)});
@@ -266,6 +271,25 @@ Value Flattener::results_of_all(const Class& function, const std::vector<Value>&
   return results;
 }
 
+/// Reports arguments whose size is not that of the declaration.
+void Flattener::check_dimensions(const Class& function, const Scope& scope, Place place) {
+  for (const Declaration& declaration : function.declarations) {
+    const Value* value = declaration.input ? scope.find(declaration.name) : nullptr;
+    if (value == nullptr || value->is_text || value->table != nullptr || value->function != nullptr) continue;
+    for (std::size_t k = 0; k < declaration.dimensions.size() && k < value->dims.size(); ++k) {
+      const Expression& dimension = *declaration.dimensions[k];
+      if (dimension.kind == Kind::colon) continue;
+      const int of_type = size_of_type(dimension);
+      const double size = of_type > 0 ? of_type : numeric(scalar(dimension, scope));
+      if (!std::isfinite(size) || size == value->dims[k]) continue;
+      std::vector<double> declared(value->dims.begin(), value->dims.end());
+      declared[k] = size;
+      fail(place, fmt::format("'{}' of '{}' is an array [{}], and is given {}", declaration.name, function.name,
+                              fmt::join(declared, ", "), shape_text(*value)));
+    }
+  }
+}
+
 /// The outputs for these inputs.
 Value Flattener::carry_out(const Class& function, const std::vector<Member>& inputs, bool silent, Place place) {
   Value results;
@@ -281,8 +305,10 @@ Value Flattener::carry_out(const Class& function, const std::vector<Member>& inp
   }
   Frame frame;
   frame.scope.in_function = true;
+  frame.function = &function;
   frame.left = frame.returned = graph_.number(0.0);
   for (const auto& [name, value] : inputs) frame.scope.values[name] = value;
+  check_dimensions(function, frame.scope, place);
   for (const Declaration& declaration : function.declarations) {
     if (!declaration.input) frame.scope.values[declaration.name] = default_of(declaration, frame.scope);
   }

@@ -16,6 +16,15 @@ constexpr int most_open_turns = 1'000;
 constexpr std::size_t most_open_nodes = 20'000;
 constexpr std::size_t most_open_copies = 5'000'000;
 
+/// Is a dimension of the name, or of a member of this name, left to what is assigned?
+bool may_grow(const Class& function, const std::string& name) {
+  const auto declared = std::find_if(function.declarations.begin(), function.declarations.end(),
+                                     [&](const Declaration& one) { return one.name == name; });
+  return declared == function.declarations.end() ||
+         std::any_of(declared->dimensions.begin(), declared->dimensions.end(),
+                     [](const ExpressionPtr& dimension) { return dimension->kind == Kind::colon; });
+}
+
 }  // namespace
 
 void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) {
@@ -46,11 +55,7 @@ void Flattener::execute(const Statement& statement, Frame& frame) {
   switch (statement.kind) {
     case Statement::Kind::assignment:
       if (statement.left->kind == Kind::tuple && statement.right->kind == Kind::call) {
-        const Class& function = function_of_tuple(*statement.right);
-        const Value all = call_function(function, *statement.right, frame.scope, true);
-        if (statement.left->operands.size() > all.fields.size()) {
-          fail(statement.place, fmt::format("'{}' has {} results", function.name, all.fields.size()));
-        }
+        const Value all = call_tuple(statement, frame.scope);
         for (std::size_t k = 0; k < statement.left->operands.size(); ++k) {
           if (statement.left->operands[k]) assign(*statement.left->operands[k], all.fields[k].value, frame);
         }
@@ -204,15 +209,35 @@ Value Flattener::current(const std::string& name, const Frame& frame, Place plac
     const NodeData data = graph_[item];
     if (data.op != Op::variable) return item;
     const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
-    return variable.variability == Variability::discrete ? graph_.pre(data.index)
-           : variable.start != no_node                   ? variable.start
-                                                         : graph_.number(0.0);
+    if (variable.variability == Variability::discrete) return graph_.pre(data.index);
+    return start_of_variable(graph_, variable);
   });
   return value;
 }
 
+/// The kind of number and, of a whole array of a function, its shape are those of the declaration.
+void Flattener::check_assigned(const Expression& target, const Value& value, const Frame& frame) {
+  if (frame.function == nullptr) {
+    const std::string name = dotted(target.parts);
+    const auto found = instance_by_name_.find(name);
+    if (found == instance_by_name_.end()) return;
+    const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
+    const auto first = static_cast<std::size_t>(instance.first);
+    if (first < model_.variables.size()) check_type(model_.variables[first].type, name, value, target.place);
+    return;
+  }
+  const Declaration* declaration = declaration_in(*frame.function, target.parts);
+  if (declaration == nullptr) return;
+  if (declaration->input) {
+    fail(target.place, fmt::format("'{}' is an input of '{}', which keeps its value: expected a variable of its own",
+                                   declaration->name, frame.function->name));
+  }
+  check_type(basic_type(declaration->type), dotted(target.parts), value, target.place);
+}
+
 void Flattener::assign(const Expression& target, const Value& value, Frame& frame) {
   if (target.kind != Kind::reference) fail(target.place, "only variables can be assigned to");
+  check_assigned(target, value, frame);
   std::string name = target.parts[0].name;
   std::size_t members = 1;
   if (!frame.scope.values.contains(name)) {
@@ -254,7 +279,7 @@ void Flattener::assign_member(Value& whole, const Expression& target, std::size_
   };
   if (named.subscripts.empty()) return assign_in(whole);
   if (whole.elements.empty()) fail(target.place, fmt::format("'{}' is {}", named.name, shape_text(whole)));
-  at_positions(whole, named.subscripts, frame, target.place, [&](std::size_t, std::size_t at, Node here) {
+  at_positions(whole, named.name, named.subscripts, frame, target.place, [&](std::size_t, std::size_t at, Node here) {
     Value changed = whole.elements[at];
     assign_in(changed);
     whole.elements[at] = merge(here, changed, whole.elements[at], target.place);
@@ -263,8 +288,8 @@ void Flattener::assign_member(Value& whole, const Expression& target, std::size_
 
 /// Calls `assign(k, at, here)` for the elements that are meant: the one of number k stands at `at`, under the condition
 /// `here`. The number of elements.
-std::size_t Flattener::at_positions(const Value& whole, const std::vector<ExpressionPtr>& subscripts,
-                                    const Frame& frame, Place place,
+std::size_t Flattener::at_positions(const Value& whole, const std::string& name,
+                                    const std::vector<ExpressionPtr>& subscripts, const Frame& frame, Place place,
                                     const std::function<void(std::size_t, std::size_t, Node)>& assign) {
   // The array of their positions, subscripted alike, tells where they stand.
   Value positions;
@@ -272,7 +297,7 @@ std::size_t Flattener::at_positions(const Value& whole, const std::vector<Expres
   positions.truths = whole.truths;
   const std::size_t count = whole.element_count();
   for (std::size_t at = 0; at < count; ++at) positions.items.push_back(graph_.number(static_cast<double>(at)));
-  const std::vector<Node> meant = subscripted(positions, subscripts, frame.scope, place).items;
+  const std::vector<Node> meant = subscripted(positions, subscripts, frame.scope, place, name).items;
   for (std::size_t k = 0; k < meant.size(); ++k) {
     if (graph_.is_number(meant[k])) {
       assign(k, static_cast<std::size_t>(graph_.value(meant[k])), graph_.number(1.0));
@@ -290,7 +315,9 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
   if (subscripts.empty()) {
     const bool spread = value.is_scalar() && !whole.dims.empty();
     const bool empty = whole.items.empty() && whole.elements.empty();
-    if (!spread && value.dims.size() != whole.dims.size() && !empty) {
+    const bool open = frame.function != nullptr && may_grow(*frame.function, name);
+    const bool fits = open ? value.dims.size() == whole.dims.size() : value.dims == whole.dims;
+    if (!spread && !fits && !empty) {
       fail(at, fmt::format("'{}' is {}, and is assigned {}", name, shape_text(whole), shape_text(value)));
     }
     if (spread) {
@@ -309,7 +336,7 @@ void Flattener::assign_elements(Value& whole, const std::string& name, const std
                                   : value.is_numeric();
   if (!fits) fail(at, fmt::format("elements of '{}' are assigned {}", name, shape_text(value)));
   const std::size_t count =
-      at_positions(whole, subscripts, frame, at, [&](std::size_t k, std::size_t place, Node here) {
+      at_positions(whole, name, subscripts, frame, at, [&](std::size_t k, std::size_t place, Node here) {
         const std::size_t source = sources == 1 ? 0 : k;
         if (source >= sources || whole.is_text) return;
         if (records) {

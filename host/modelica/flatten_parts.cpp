@@ -103,12 +103,12 @@ bool Flattener::assembled(const std::string& name, const Scope& scope, Place pla
 /// is not known.
 void Flattener::assign_parts(const std::string& name, const Expression& target, const Value& value, Frame& frame) {
   const Parts parts = parts_of(name);
-  if (parts.names.empty() || !parts.members.empty()) fail(target.place, fmt::format("unknown name '{}'", name));
+  if (parts.names.empty() || !parts.members.empty()) fail_unknown_name(target.place, name);
   Value whole;
   whole.dims = parts.dims;
   for (const std::string& part : parts.names) {
     if (!frame.scope.values.contains(part) && !known_name(part)) {
-      fail(target.place, fmt::format("unknown name '{}'", part));
+      fail_unknown_name(target.place, part);
     }
     whole.items.push_back(current(part, frame, target.place).items[0]);
   }

@@ -32,7 +32,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     for (std::size_t k = 0; k < expression.parts.size(); ++k) {
       if (k > 0) value = member(value, expression.parts[k].name, expression.place);
       if (!expression.parts[k].subscripts.empty()) {
-        value = subscripted(value, expression.parts[k].subscripts, scope, expression.place);
+        value = subscripted(value, expression.parts[k].subscripts, scope, expression.place, dotted(expression.parts));
       }
     }
     return value;
@@ -71,7 +71,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     }
     Value whole;
     if (known || !assembled(name, scope, expression.place, whole)) whole = value_of_name(name, expression.place);
-    Value value = subscripted(whole, part.subscripts, scope, expression.place);
+    Value value = subscripted(whole, part.subscripts, scope, expression.place, name);
     for (++k; k < expression.parts.size(); ++k) {
       value = member(value, expression.parts[k].name, expression.place);
       if (!expression.parts[k].subscripts.empty()) {
@@ -81,6 +81,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     return value;
   }
   if (const Value* local = scope.find(name)) return *local;
+  if (scope.in_function) check_visible(name, expression.place);
   if (known_name(name)) return value_of_name(name, expression.place);
   Value parts;
   if (assembled(name, scope, expression.place, parts)) return parts;
@@ -92,7 +93,15 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
   if (dot != std::string::npos && known_name(name.substr(0, dot)) && expression.parts.size() > 1) {
     return member(value_of_name(name.substr(0, dot), expression.place), name.substr(dot + 1), expression.place);
   }
-  fail(expression.place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
+  fail_unknown_name(expression.place, name);
+}
+
+/// Functions see constants of the file, and none of the model's variables.
+void Flattener::check_visible(const std::string& name, Place place) {
+  const auto found = known_name(name) ? scalar_by_name_.find(name) : scalar_by_name_.end();
+  if (found == scalar_by_name_.end()) return;
+  if (model_.variables[static_cast<std::size_t>(found->second)].is_parameter()) return;
+  fail(place, fmt::format("'{}' is a variable of the model, which functions do not see: expected an input", name));
 }
 
 /// The name of one element of an array of variables; empty unless its subscripts are known numbers. It spares making
@@ -214,7 +223,7 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
 }
 
 Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope,
-                             Place place) {
+                             Place place, const std::string& name) {
   if (value.is_text && !value.dims.empty()) {
     Value element = value;
     element.dims.clear();
@@ -246,11 +255,13 @@ Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr
         const double known = graph_.is_number(node) ? graph_.value(node) : numeric(node);
         if (std::isfinite(known)) node = graph_.number(known);
         if (value.has_truths(k)) node = graph_.choice(node, graph_.number(2.0), graph_.number(1.0));
+        check_subscript(node, value.dims[k], name, subscripts[k]->place);
       }
     }
     chosen.push_back(std::move(nodes));
   }
   Value result;
+  result.logical = value.logical;
   for (std::size_t k = 0; k < chosen.size(); ++k) {
     if (!keeps[k]) continue;
     if (subscripts[k]->kind == Kind::colon && value.has_truths(k)) result.truths |= 1U << result.dims.size();

@@ -109,21 +109,39 @@ class Flattener {
   Value evaluate(const Expression& expression, const Scope& scope);
   Node scalar(const Expression& expression, const Scope& scope);
   bool is_boolean(Node node) const;
+  void check_conditions(const Value& value, Place place);
   Node condition(const Expression& expression, const Scope& scope);
   double constant(const Expression& expression, const Scope& scope, const char* what);
   int integer(const Expression& expression, const Scope& scope, const char* what);
   double numeric(Node node);
   Value power(const Expression& expression, const Scope& scope);
   Value relation(const Expression& expression, const Scope& scope);
+  void check_shapes(const std::string& word, const Value& a, const Value& b, Place place);
   Value chain(const Expression& expression, const Scope& scope);
   Value choice(const Expression& expression, const Scope& scope);
   Value merge(Node condition, const Value& a, const Value& b, Place place);
   void spend(Place place);
 
+  // flatten_types.cpp
+  bool is_whole(Node node) const;
+  void check_enumeration(const Instance& instance, const Expression& binding);
+  void check_number(const Value& value, Place place);
+  std::string enumeration_of(const Expression& expression, const Scope& scope);
+  void check_enumerations(const Expression& a, const Expression& b, const Scope& scope);
+  void check_type(Type type, const std::string& name, const Value& value, Place place);
+  Type basic_type(const std::string& name) const;
+  const Declaration* declaration_in(const Class& function, const std::vector<NamePart>& parts) const;
+  void check_whole_unknowns();
+  void check_values_before();
+  std::pair<double, double> bounds_of(Node node, int depth);
+  void check_subscript(Node index, int size, const std::string& name, Place place);
+
   // flatten_references.cpp
   Value reference(const Expression& expression, const Scope& scope);
+  void check_visible(const std::string& name, Place place);
   Value member(const Value& record, const std::string& name, Place place);
-  Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place);
+  Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place,
+                    const std::string& name = "");
   std::string element_name(const std::string& name, const std::vector<ExpressionPtr>& subscripts, const Scope& scope);
   bool is_truth(const Expression& expression, const Scope& scope);
   void check_kind(const Value& value, std::size_t dimension, const Expression& subscript, const Scope& scope);
@@ -147,6 +165,7 @@ class Flattener {
   // flatten_calls.cpp
   Value call(const Expression& expression, const Scope& scope);
   Value argument(const Expression& expression, const Scope& scope);
+  Value call_tuple(const Statement& statement, const Scope& scope);
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool call_array(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
   bool linspace(const Expression& expression, const Scope& scope, Value& result);
@@ -206,6 +225,7 @@ class Flattener {
     Node left = no_node;      ///< true: break
     Node returned = no_node;  ///< true: return
     bool model = false;       ///< an algorithm of the model: other names are its variables
+    const Class* function = nullptr;
     std::set<std::string> assigned;
   };
   void execute(const std::vector<Statement>& statements, Frame& frame);
@@ -215,9 +235,11 @@ class Flattener {
   void execute_open_loop(const Statement& statement, Frame& frame, int turns, std::size_t begin);
   void execute_when(const Statement& statement, Frame& frame);
   void assign(const Expression& target, const Value& value, Frame& frame);
+  void check_assigned(const Expression& target, const Value& value, const Frame& frame);
   void assign_member(Value& whole, const Expression& target, std::size_t part, const Value& value, Frame& frame);
-  std::size_t at_positions(const Value& whole, const std::vector<ExpressionPtr>& subscripts, const Frame& frame,
-                           Place place, const std::function<void(std::size_t, std::size_t, Node)>& assign);
+  std::size_t at_positions(const Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
+                           const Frame& frame, Place place,
+                           const std::function<void(std::size_t, std::size_t, Node)>& assign);
   void assign_elements(Value& whole, const std::string& name, const std::vector<ExpressionPtr>& subscripts,
                        const Value& value, Frame& frame, Place at);
   void assign_parts(const std::string& name, const Expression& target, const Value& value, Frame& frame);
@@ -242,6 +264,7 @@ class Flattener {
   const Class& written_function(const Class& function);
   Value results_of_all(const Class& function, const std::vector<Value>& each, const std::vector<int>& extra,
                        Place place);
+  void check_dimensions(const Class& function, const Scope& scope, Place place);
   Value carry_out(const Class& function, const std::vector<Member>& inputs, bool silent, Place place);
   Value partial_derivatives(const Class& function, const std::vector<Member>& inputs, bool silent, Place place);
   Node at_inputs(Node node, std::size_t first);
@@ -305,6 +328,7 @@ class Flattener {
   const Class* find_class(const std::string& name) const;
   const Class& function_of_tuple(const Expression& call);
   [[noreturn]] void fail_unknown_function(const Expression& call);
+  [[noreturn]] void fail_unknown_name(Place place, const std::string& name);
   std::string did_you_mean_name(const std::string& name) const;
 
   const std::string& text_;
@@ -334,6 +358,8 @@ class Flattener {
   std::map<std::pair<Node, Node>, Node> homotopies_;  ///< variables, by what is actual and what is simplified
   std::map<std::pair<const Class*, std::vector<Node>>, Node> zeros_;  ///< by function, bounds and other inputs
   std::vector<FlatEquation> made_equations_;                          ///< of variables that the file does not have
+  std::unordered_map<Node, std::pair<double, double>> bounds_;
+  std::map<int, Place> before_;  ///< variables whose value before an event is asked for outside of when clauses
   std::vector<Delay> delays_;
   std::map<int, Node> definitions_;  ///< of variables, for what is delayed: right sides of x = ...
   long spent_ = 0;

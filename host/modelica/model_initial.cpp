@@ -12,8 +12,7 @@ namespace manyfold::modelica {
 
 Node ModelCode::start_of(Node quantity) {
   const NodeData data = graph_[quantity];
-  const Node start = model_.flat.variables[at(data.index)].start;
-  return data.order > 0 || start == no_node ? graph_.number(0.0) : start;
+  return data.order > 0 ? graph_.number(0.0) : start_of_variable(graph_, model_.flat.variables[at(data.index)]);
 }
 
 Node ModelCode::known_start_of(const Body& body, Node quantity) {

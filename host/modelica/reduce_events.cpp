@@ -152,7 +152,10 @@ int Reducer::made_variable(const std::string& name, Type type) {
   return index;
 }
 
-int Reducer::made_discrete(const std::string& name, Type type) {
+int Reducer::made_discrete(const std::string& wanted, Type type) {
+  // Assertions may have one text.
+  const int before = made_names_[wanted]++;
+  const std::string name = before == 0 ? wanted : fmt::format("{} ({})", wanted, before + 1);
   const int index = made_variable(name, type);
   variable(index).variability = Variability::discrete;
   discrete_.insert(index);
@@ -187,6 +190,15 @@ Node Reducer::with_modes(Node root) {
   });
 }
 
+/// Whole parts as events have left them: beside a whole number, the one of the moment may be another.
+Node Reducer::with_whole_parts(Node root) {
+  return graph_.replace(root, [&](Node node) -> Node {
+    const NodeData data = graph_[node];
+    const bool floor = data.op == Op::call && data.index == static_cast<int>(Function::floor);
+    return floor && !data.silent && varies(data.operand[0]) ? whole_part(with_modes(data.operand[0])) : no_node;
+  });
+}
+
 void Reducer::find_relations() {
   FlatModel& flat = model_.flat;
   for (FlatEquation& equation : flat.equations) {
@@ -201,7 +213,9 @@ void Reducer::find_relations() {
       action.variable = made_discrete(fmt::format("ends: {}", action.message), Type::boolean);
     }
   }
-  for (FlatAssertion& assertion : flat.assertions) assertion.condition = between_events(assertion.condition);
+  for (FlatAssertion& assertion : flat.assertions) {
+    assertion.condition = with_whole_parts(between_events(assertion.condition));
+  }
   for (const FlatEquation& equation : flat.equations) {
     Equation one;
     one.left = equation.left;

@@ -43,7 +43,7 @@ Node Reducer::discrete_at_start(int index) {
   for (const WholePart& part : model_.whole_parts) {
     if (part.variable == index) return graph_.call(Function::floor, at_start(part.argument));
   }
-  const Node before = variable(index).start != no_node ? variable(index).start : graph_.number(0.0);
+  const Node before = start_of_variable(graph_, variable(index));
   const Node quantity = graph_.variable(index);
   const auto& equations = model_.flat.discrete_equations;
   const auto own =
@@ -74,7 +74,7 @@ Node Reducer::at_start(Node root) {
     if (data.op == Op::variable) return discrete_.contains(data.index) ? discrete_at_start(data.index) : no_node;
     if (data.op != Op::pre) return no_node;
     if (!discrete_.contains(data.index)) return graph_.variable(data.index);
-    return variable(data.index).start != no_node ? variable(data.index).start : graph_.number(0.0);
+    return start_of_variable(graph_, variable(data.index));
   });
 }
 

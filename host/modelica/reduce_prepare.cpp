@@ -65,6 +65,7 @@ ReducedModel Reducer::reduce() {
   bind_inputs();
   bind_start_times();
   fold_parameters();
+  check_clocks();
   if (diagnostics_.failed()) return std::move(model_);
   gather_equations();
   classify_discrete();
@@ -92,6 +93,20 @@ void Reducer::check_assertions() {
     double holds = 1.0;
     if (!known_from_parameters(assertion.condition, holds) || holds != 0.0) continue;
     diagnostics_.error(assertion.place, fmt::format("the assertion does not hold: {}", assertion.message));
+  }
+}
+
+/// Clocks tick by parameters.
+void Reducer::check_clocks() {
+  for (const FlatClock& clock : model_.flat.clocks) {
+    const Node both[] = {clock.start, clock.interval};
+    for (const Node node : graph_.below(both)) {
+      const NodeData data = graph_[node];
+      if (data.op != Op::time && (data.op != Op::variable || variable(data.index).is_parameter())) continue;
+      diagnostics_.error(clock.place, fmt::format("sample takes times that parameters tell, and '{}' varies",
+                                                  data.op == Op::time ? "time" : variable(data.index).name));
+      break;
+    }
   }
 }
 
@@ -132,7 +147,10 @@ void Reducer::fold_parameters() {
     const FlatVariable one = model_.flat.variables[i];
     const bool given = one.binding != no_node || one.start != no_node || one.input || !is_given(static_cast<int>(i));
     if (!given && one.type != Type::string && told.insert(one.place).second) {
-      warn(one.place, fmt::format("the parameter '{}' has no value: it is 0 where a run gives it none", one.name));
+      const bool constant = one.variability == Variability::constant;
+      warn(one.place,
+           constant ? fmt::format("the constant '{}' has no value: it is 0", one.name)
+                    : fmt::format("the parameter '{}' has no value: it is 0 where a run gives it none", one.name));
     }
     folded_parameter(static_cast<int>(i));
   }
@@ -148,16 +166,17 @@ Node Reducer::folded_parameter(int index) {
   }
   folding_[at(index)] = 1;
   const FlatVariable one = variable(index);
+  const char* const kind = one.variability == Variability::constant ? "constant" : "parameter";
   Node value = one.binding != no_node ? one.binding : one.fixed_given && !one.fixed ? no_node : one.start;
   if (value != no_node) {
     value = graph_.replace(value, [&](Node node) -> Node {
       const NodeData data = graph_[node];
       if (data.op == Op::time) {
-        diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on time, which varies", one.name));
+        diagnostics_.error(one.place, fmt::format("the {} '{}' depends on time, which varies", kind, one.name));
       }
       if (data.op != Op::variable && data.op != Op::pre) return no_node;
       if (!variable(data.index).is_parameter()) {
-        diagnostics_.error(one.place, fmt::format("the parameter '{}' depends on '{}', which varies", one.name,
+        diagnostics_.error(one.place, fmt::format("the {} '{}' depends on '{}', which varies", kind, one.name,
                                                   variable(data.index).name));
         return graph_.number(0.0);
       }

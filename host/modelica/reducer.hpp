@@ -26,6 +26,7 @@ class Reducer {
   void bind_inputs();
   void bind_start_times();
   void check_assertions();
+  void check_clocks();
   void fold_parameters();
   Node folded_parameter(int variable);
   void gather_equations();
@@ -53,11 +54,12 @@ class Reducer {
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);
+  Node with_whole_parts(Node root);
   Node with_values_before(Node root);
   Node mode_of(const NodeData& relation);
   Node whole_part(Node argument);
   int made_variable(const std::string& name, Type type);
-  int made_discrete(const std::string& name, Type type);
+  int made_discrete(const std::string& wanted, Type type);
   Node between_events(Node root);
   bool varies(Node root);
 
@@ -173,6 +175,7 @@ class Reducer {
   Graph& graph_ = model_.flat.graph;
   std::vector<int> folding_;  ///< of a parameter: 0 not yet, 1 on the way, 2 done
   std::set<int> discrete_;
+  std::map<std::string, int> made_names_;      ///< how many discrete variables asked for this name
   std::unordered_map<int, int> before_;        ///< discrete variables, and those that are their values before an event
   std::vector<double> defaults_;               ///< of parameters
   std::vector<int> unknowns_;                  ///< variables

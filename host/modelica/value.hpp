@@ -21,6 +21,7 @@ struct Value {
   unsigned truths = 0;      ///< bit k: the subscripts of dimension k are false and true
   std::vector<Node> items;  ///< in the order of rows
   bool is_text = false;
+  bool logical = false;   ///< surely true or false, and no number
   bool computed = false;  ///< a text, or an array of texts, that nobody needs to know: of messages
   std::string text;
   std::vector<Member> fields;   ///< of a record

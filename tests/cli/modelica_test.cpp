@@ -393,6 +393,27 @@ TEST_F(ModelicaFiles, ViolatedAssertionsAreFailures) {
   expect_violation("--set a=-1", "1: what the model asserts does not hold: event 'assert: f is left downwards'");
 }
 
+// At the start, while it varies, and as a when clause sets it.
+TEST_F(ModelicaFiles, ASubscriptThatLeavesItsArrayEndsTheInstance) {
+  std::ofstream(folder_ / "table.mo")
+      << "model table\n  parameter Real p[3] = {1, 2, 4}, a = 0;\n  parameter Integer first = 1;\n"
+         "  Real z(start = 0, fixed = true), y(start = 0, fixed = true);\n  Integer k(start = first, fixed = true);\n"
+         "equation\n  when sample(1.5, 1) then\n    k = pre(k) + 1;\n  end when;\n  der(z) = p[integer(1 + a * "
+         "time)];\n"
+         "  der(y) = p[k] + (if time < 10 then 0 else p[k + 7]);\nend table;\n";
+  const auto expect_end = [&](const std::string& settings, const std::string& at) {
+    const auto outcome = call("solve table.mo --method radau5 " + settings);
+    EXPECT_EQ(outcome.code, at.empty() ? 0 : 3) << outcome.err;
+    const std::string what = "what the model asserts does not hold: event 'assert: a subscript of p is out of range: ";
+    const std::string said = at.empty() ? "" : "assertion_violated at t = " + at + ": " + what + "from 1 to 3";
+    EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  };
+  expect_end("--t-end 3.4", "");
+  expect_end("--t-end 4", "3.5");
+  expect_end("--t-end 4 --set a=1", "3");
+  expect_end("--t-end 4 --set first=0", "0");
+}
+
 // A search that ends without a solution is no start.
 TEST_F(ModelicaFiles, AStartWithoutSolutionIsNoSuccess) {
   std::ofstream(folder_ / "start.mo") << "model start\n  Real x(start = 1), y(start = 2, fixed = true);\n"

@@ -95,4 +95,69 @@ TEST(Arrays, SubscriptsOfOtherKinds) {
                 {"m.mo:5:3: error: the subscript is Boolean: expected a whole number"});
 }
 
+TEST(Arrays, OperatorsWithAndWithoutDots) {
+  expect_holds(
+      "",
+      "constant Real v[3] = {1, 2, 4}, m[2, 2] = {{1, 2}, {3, 4}}, a[3] = 2 .+ v, b[3] = v .- 1, c[3] = 8 ./ v;\n"
+      "constant Real d[3] = v .* {2, 3, 4}, e[3] = 2 .^ v, f[3] = v .^ 2, g[2, 2] = m .* m, h[2, 2] = m ^ 2;",
+      {"a[3] == 6", "b[1] == 0", "c[3] == 2", "d[3] == 16", "e[3] == 16", "f[3] == 16", "g[2, 2] == 16",
+       "h[2, 2] == 22", "v * v == 21", "sum(2 * v / 2) == 7"});
+  const auto refused = [](const std::string& right, const std::vector<std::string>& fragments) {
+    expect_errors(model_text("parameter Real v[2] = {1, 2}, m[2, 3] = fill(1, 2, 3); Real y[2];", "y = " + right + ";"),
+                  fragments);
+  };
+  refused("2 + v", {"m.mo:4:9: error: '+' takes two numbers, or two arrays of one shape, and has a number and an array "
+                    "[2]: write '.+' for each element"});
+  refused("v - time", {"has an array [2] and a number: write '.-' for each element"});
+  refused("1 / v", {"'/' takes a number as divisor, and has a number and an array [2]: write './'"});
+  refused("v / v", {"write './' for each element"});
+  refused("v ^ 2",
+          {"'^' takes numbers, or a square matrix and a number, and has an array [2] and a number: write '.^'"});
+  refused("m ^ 2", {"powers are those of square matrices, and this is an array [2, 3]"});
+  refused("v + {1, 2, 3}", {"the operands do not fit: an array [2] and an array [3]"});
+  refused("m", {"m.mo:4:1: error: the sides differ: an array [2] and an array [2, 3]"});
+  refused("3", {"the sides differ: an array [2] and a number; for each element: fill(..., n)"});
+  refused("if v > {0, 0} then v else v", {"'>' compares numbers, and has an array [2] and an array [2]"});
+  expect_errors(model_text("Real y[2, 3];", "y = {{1, 2}, {3, 4}, {5, time}};"),
+                {"the sides differ: an array [2, 3] and an array [3, 2]"});
+  const std::string three =
+      "function f\ninput Real v[3];\noutput Real s;\nprotected\nReal w[3];\nalgorithm\nw := v;\n"
+      "s := sum(w);\nend f;\nfunction g\ninput Real v[:];\noutput Real s;\nprotected\nReal w[3];\n"
+      "algorithm\nw := v;\ns := sum(w);\nend g;\n";
+  expect_errors(package_text(three, "Real y;", "y = f({1, time});"),
+                {"'v' of 'f' is an array [3], and is given an array [2]"});
+  expect_errors(package_text(three, "Real y;", "y = g({1, time});"),
+                {"'w' is an array [3], and is assigned an array [2]"});
+}
+
+TEST(Arrays, SubscriptsThatVaryAreLookedAt) {
+  const auto header = [](const std::string& declarations, const std::string& equations) {
+    return manyfold::test::compiled(model_text(declarations, equations)).header;
+  };
+  const std::string declarations = "parameter Real p[3] = {1, 2, 4}; Real y, u; Integer k;";
+  const std::string assertion = "assert: a subscript of p is out of range: from 1 to 3";
+  EXPECT_NE(header(declarations, "u = time;\nk = integer(u);\ny = p[k];").find(assertion), std::string::npos);
+  // A parameter of what varies is still one.
+  EXPECT_NE(
+      header(declarations + " parameter Real a = 0;", "u = time;\nk = 1;\ny = p[integer(1 + a * u)];").find("\"a\""),
+      std::string::npos);
+  // Where control does not come, or the subscript cannot leave its array, there is nothing to look at.
+  for (const char* right : {"p[max(1, min(k, 3))]", "p[if u > 1 then 2 else 3]", "p[1 + (if u > 1 then 2 else 0)]"}) {
+    const std::string text = header(declarations, std::string("u = time;\nk = integer(u);\ny = ") + right + ";");
+    EXPECT_EQ(text.find(assertion), std::string::npos) << right;
+  }
+  // What a condition shuts out is not looked at.
+  const std::string search =
+      "function search\ninput Real p[:];\ninput Real u;\noutput Real z;\nprotected\nInteger i;\nalgorithm\ni := 1;\n"
+      "while i <= size(p, 1) and p[i] < u loop\ni := i + 1;\nend while;\nz := if i > size(p, 1) then 0 else p[i];\n"
+      "end search;\n";
+  EXPECT_EQ(errors_of(package_text(search, "parameter Real p[3] = {1, 2, 4}; Real y;", "y = search(p, time);")), "");
+  expect_errors(model_text("Real x[2], y;", "x = {time, 1};\ny = x[1.5];"),
+                {"m.mo:5:7: error: the subscript is 1.5: expected"});
+  expect_errors(model_text("Real x[2], y;", "x = {time, 1};\ny = x[time];"),
+                {"the subscript is Real: expected a whole number"});
+  expect_errors(model_text("Real x[2], y; constant Integer n = 3;", "x = {time, 1};\ny = x[n];"),
+                {"subscript 3 is out of range: from 1 to 2"});
+}
+
 }  // namespace

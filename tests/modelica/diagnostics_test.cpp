@@ -63,6 +63,117 @@ TEST(Diagnostics, ConditionsAreNoNumbers) {
                 {"edge takes a Boolean variable"});
 }
 
+// Real numbers become whole ones by integer(...) alone. Whole ones are Real numbers too.
+TEST(Diagnostics, WhatIsRealIsNoInteger) {
+  const std::string whole = "Integer, and its value is ";
+  const std::string real = whole + "a Real number: expected a whole number, as integer(...) gives";
+  const auto package = [](const std::string& declarations, const std::string& equations) {
+    return "package P\nfunction f\ninput Integer n;\noutput Integer m;\nalgorithm\nm := n * n;\nend f;\n"
+           "function g\ninput Real x;\noutput Integer m;\nalgorithm\nm := x;\nend g;\n" +
+           model_text(declarations, equations) + "end P;\n";
+  };
+  expect_errors(package("Integer n = 2.5; Real x;", "x = n;"), {"m.mo:15:13: error: 'n' is " + whole + "2.5"});
+  expect_errors(package("Real y = time; Integer n = y; Real x;", "x = n;"), {"m.mo:15:28: error: 'n' is " + real});
+  expect_errors(package("parameter Real p = 2; parameter Integer n = p; Real x;", "x = n;"), {"'n' is " + real});
+  expect_errors(package("Integer n(start = 0.5); Real x;", "n = 1;\nx = n;"), {"'n' is " + whole + "0.5"});
+  expect_errors(package("Real x(start = 1); discrete Integer k(start = 0);",
+                        "der(x) = -x;\nwhen x < 0.5 then\nk = x;\nend when;"),
+                {"m.mo:19:1: error: 'k' is " + real});
+  expect_errors(package("Real x; Integer k;", "x = time;\nk = 3 * x;"),
+                {"m.mo:18:1: error: 'k' is Integer, and this equation would give it a Real number: expected k = "
+                 "integer(...)"});
+  expect_errors(package("Real x; Integer k;", "x = time;\nalgorithm\nk := x;"), {"m.mo:19:1: error: 'k' is " + real});
+  expect_errors(package("Real x;", "x = f(time);"), {"m.mo:17:7: error: 'n' is " + real});
+  expect_errors(package("Real x;", "x = g(time);"), {"m.mo:12:1: error: 'm' is " + real});
+  EXPECT_EQ(
+      errors_of(package("Real x, y, z; Integer k = integer(x), n, m = if x > 1 then f(k) else min(k, 2); Real r = n;",
+                        "x = time;\ny = k + m;\nn = integer(x + 0.5) * 3 - abs(k);\nz = n;")),
+      "");
+}
+
+TEST(Diagnostics, ConditionsNumbersAndLiteralsAreNotMixed) {
+  const auto model = [](const std::string& declarations, const std::string& equations) {
+    return "package P\ntype E = enumeration(a, b);\ntype F = enumeration(c, d);\n" +
+           model_text("Real x(start = 1); " + declarations, "der(x) = -x;\n" + equations) + "end P;\n";
+  };
+  for (const char* wrong : {"-(x > 1)", "1 + (x > 1)", "2 * b", "b ^ 2", "abs(b)", "max(x, x > 1)", "1 + true"}) {
+    expect_errors(model("Real y; Boolean b = x > 0.5;", std::string("y = ") + wrong + ";"),
+                  {"expected a number, found a condition: write if ... then 1 else 0"});
+  }
+  for (const char* wrong : {"not x", "x and true", "b or x", "if b == 2 then b else b"}) {
+    expect_errors(model("Boolean b = x > 0.5, c;", std::string("c = ") + wrong + ";"),
+                  {"expected a condition, found a number"});
+  }
+  expect_errors(model("Real y;", "y = x > 0.5;"), {"m.mo:8:1: error: one side is a condition, and the other a number"});
+  expect_errors(model("Boolean b = x;", ""), {"'b' is Boolean, and its value is a number"});
+  expect_errors(model("Real y = true;", ""), {"'y' is a number, and its value is a condition"});
+  expect_errors(model("", "assert(x, \"m\");"), {"m.mo:8:8: error: expected a condition, found a number"});
+  expect_errors(model("Real y; E e = E.a;", "y = if e == 1 then 1 else 2;"),
+                {"one side is of the enumeration 'E', and the other is a number: expected a literal, or Integer(...)"});
+  expect_errors(model("Boolean b; E e = E.a;", "b = e == F.c;"),
+                {"one side is of the enumeration 'E', and the other of 'F'"});
+  expect_errors(model("E e = 2;", ""), {"'e' is of the enumeration 'E', and its value is a number"});
+  expect_errors(model("E e = F.c;", ""), {"'e' is of the enumeration 'E', and its value is of 'F'"});
+  expect_errors(model("Integer n = E.b;", ""), {"'n' is Integer, and its value is of the enumeration 'E': expected"});
+  EXPECT_EQ(errors_of(model(
+                "E e = if x > 0.5 then E.a else E.b; Integer n = Integer(e); Boolean b = e <> E.a, c = b <> (x > 1); "
+                "Real y = if b then 1 else 0;",
+                "")),
+            "");
+}
+
+// What is wrong in a declaration hides nothing of the equations, nor makes names unknown.
+TEST(Diagnostics, DeclarationsAndEquationsAreLookedAtTogether) {
+  const std::string errors = errors_of(model_text("Integer n = 1.5; Real y[2]; Reel z; String s; Boolean b;",
+                                                  "y = 1 + {1, 2};\nz = n;\nb = time;\ns = z;\nq = 3;"));
+  for (const char* fragment : {"m.mo:2:13: error: 'n' is Integer", "unknown type 'Reel'",
+                               "'s' is a string that computes", "m.mo:4:9: error: '+' takes",
+                               "m.mo:6:1: error: one side is a condition", "m.mo:8:1: error: unknown name 'q'"}) {
+    EXPECT_NE(errors.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << errors;
+  }
+  EXPECT_EQ(errors.find("unknown name 'z'"), std::string::npos) << errors;
+}
+
+TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
+  const auto model = [](const std::string& equations) {
+    return model_text("Real x(start = 1), y; Integer n(start = 0);", "der(x) = -x;\n" + equations);
+  };
+  const std::string clock = "y = x;\nwhen sample(0, ";
+  expect_errors(model(clock + "0) then\nn = pre(n) + 1;\nend when;"),
+                {"the interval of sample is 0: expected a positive"});
+  expect_errors(model("n = 1;\ny = der(x, 2);"), {"der takes 1 argument, not 2"});
+  expect_errors(model("n = 1;\ny = homotopy(x);"), {"homotopy takes the arguments 'actual' and 'simplified'"});
+  expect_errors(model("n = 1;\ny = x;\nassert(x > 0);"), {"assert takes a condition and a message"});
+  expect_errors(model("n = 1;\ny = pre(x);"),
+                {"'x' is continuous: its value before an event is known in when clauses"});
+  expect_errors(model(clock + "x) then\nn = pre(n) + 1;\nend when;"),
+                {"m.mo:6:6: error: sample takes times that parameters tell, and 'x' varies"});
+  expect_errors(model("n = integer(x);\ny = der(n);"), {"'n' is not Real: it has no derivative"});
+  expect_errors(model("n = 1;\ny = x;\nassert(x > 0, 3);"), {"expected a string, found a number"});
+  expect_errors(model("n = 1;\ny = x;\nassert(x > 0, \"m\", AssertionLevel.warn);"),
+                {"unknown name 'AssertionLevel.warn'"});
+  expect_errors(model_text("parameter String s = 3; Real x;", "x = time;"),
+                {"'s' is a string, and its value is a number"});
+  expect_errors(model_text("Real x(start = \"a\", fixed = 2);", "der(x) = 1;"),
+                {"expected a number, found a string", "expected true or false, found a number"});
+}
+
+TEST(Diagnostics, FunctionsComputeFromTheirInputsAlone) {
+  const auto model = [](const std::string& statement, const std::string& left = "y") {
+    return "package P\nconstant Real g = 9.81;\nfunction f\ninput Real x;\noutput Real z;\nalgorithm\nz := g;\n" +
+           statement + "\nend f;\n" + model_text("Real q, y, w;", "q = time;\nw = 1;\n" + left + " = f(q);") +
+           "end P;\n";
+  };
+  EXPECT_EQ(errors_of(model("z := x + g;")), "");
+  expect_errors(model("z := q;"), {"m.mo:8:6: error: 'q' is a variable of the model, which functions do not see"});
+  expect_errors(model("x := 2;"),
+                {"m.mo:8:1: error: 'x' is an input of 'f', which keeps its value: expected a variable"});
+  expect_errors(model("z := der(x);"), {"der does not stand in functions"});
+  expect_errors(model("z := pre(x);"), {"pre does not stand in functions"});
+  expect_errors(model("when x > 1 then\nz := 1;\nend when;"), {"m.mo:8:1: error: when does not stand in functions"});
+  expect_errors(model("", "(y, w)"), {"'f' has 1 result, and 2 are asked for"});
+}
+
 TEST(Diagnostics, ParametersWithoutValueAreTold) {
   const auto model = manyfold::test::compiled(
       model_text("parameter Real C[2], d(start = 2); parameter Integer n = 1; input Real u; Real x;",
@@ -106,7 +217,7 @@ TEST(Diagnostics, ASingularModelNamesBoth) {
 
 TEST(Diagnostics, ParametersAndFixedStartsThatVary) {
   expect_errors(model_text("parameter Real g = 2 * pre(v); Real v(start = 0);", "der(v) = -g;"),
-                {"m.mo:2:16: error: the parameter 'g' depends on 'v', which varies"});
+                {"m.mo:2:24: error: 'v' is continuous: its value before an event is known in when clauses alone"});
   expect_errors(model_text("parameter Real g = time; Real v(start = 0);", "der(v) = -g;"),
                 {"m.mo:2:16: error: the parameter 'g' depends on time, which varies"});
   expect_errors(model_text("Real v(start = w, fixed = true), w;", "der(v) = -v;\nw = v + 1;"),

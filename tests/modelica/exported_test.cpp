@@ -181,6 +181,27 @@ TEST(Exported, ConstantsFollowFromConstants) {
 }
 
 // `if b then 1 else 0` is b as a number: no second equation for b.
+TEST(Exported, AnEnumerationStartsWithItsFirstLiteral) {
+  const CompiledModel model =
+      compiled("package P\ntype E = enumeration(a, b, c);\n" +
+               model_text("Real x(start = 0, fixed = true); E e; E f(start = E.c); parameter Real g[E] = {5, 6, 7};",
+                          "when sample(1, 1) then\ne = if pre(e) == E.a then E.b else E.c;\nf = pre(e);\nend when;\n"
+                          "der(x) = g[e] * g[f];") +
+               "end P;\n");
+  EXPECT_NE(model.header.find("d[0] = 1.0;"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("d[1] = 3.0;"), std::string::npos) << model.header;
+}
+
+// What remembers that an assertion of a when clause is violated has a name of its own.
+TEST(Exported, AssertionsMayHaveOneText) {
+  const CompiledModel model = compiled(model_text(
+      "parameter Real p[3] = {1, 2, 4}; Real x(start = 0, fixed = true); Integer k(start = 1, fixed = true);",
+      "der(x) = p[1] / 2;\nwhen sample(1, 1) then\nk = integer(p[pre(k)] + p[pre(k) + 1]);\n"
+      "assert(x < 5, \"m\");\nassert(x < 6, \"m\");\nend when;"));
+  EXPECT_NE(model.header.find("\"ends: m (2)\""), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find("\"ends: a subscript of p is out of range: from 1 to 3 (2)\""), std::string::npos);
+}
+
 TEST(Exported, ABooleanAsANumberIsNoDefinition) {
   const CompiledModel model = compiled(model_text("Real k(start = 0); Boolean b(start = false);",
                                                   "der(k) = if b then 1 else 0; b = time > 1 and not pre(b);"));
@@ -415,7 +436,7 @@ TEST(Exported, RecordsAreSetAsAWhole) {
   EXPECT_EQ(model.equations, 4);
   EXPECT_NE(model.header.find("{.name = \"d.y\""), std::string::npos) << model.header;
   expect_errors(model_text("Real v[2];", "v = {time, time};\nalgorithm\nv := {time, 1.0, 2.0};"),
-                {"the sides differ: an array [2] and an array [3]"});
+                {"'v' is an array [2], and is assigned an array [3]"});
 }
 
 // An initial equation beyond those that determine the start is to follow from them, which is looked at.

@@ -73,8 +73,8 @@ MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
 /// Where hopeless lanes of `point` go on at whose time the algebraic equations have a kink. A method that does not
 /// solve for its stages sees one side of it only: the end of a step across is off by the change of slope times h, which
 /// for a steep branch is more than the tolerance at the shortest h. So variables with derivatives go on by their slope
-/// for a negligible time, and the others are sought there. Halves of this time in which they change most must have less
-/// and less of the change, unlike those with a jump to elsewhere.
+/// for a negligible time, in which they hardly move, and the others are sought there. Halves of this time in which they
+/// change most must have less and less of the change, unlike those with a jump to elsewhere.
 template <class System, class Real>
 MANYFOLD_RARE void cross_kink(StuckLanes<System, Real>& point) {
   constexpr int n = System::n;
@@ -125,7 +125,13 @@ MANYFOLD_RARE void cross_kink(StuckLanes<System, Real>& point) {
       last[i] = select(earlier, middle.y[i], last[i]);
     }
   }
-  const Mask passed = lanes & (part <= max(Real(0.25) * whole, Real(1.0)));
+  // Beside a pole slopes are no smaller for a negligible time.
+  Real moved[n];
+  for (int i = 0; i < n; ++i) {
+    moved[i] = System::derivative_occurs(i) ? ahead * max(abs(point.dy[i]), abs(behind.dy[i])) : Real(0.0);
+  }
+  const Mask slow = weighted_norm(moved, point.weight) <= Real(1.0);
+  const Mask passed = lanes & slow & (part <= max(Real(0.25) * whole, Real(1.0)));
   go_on(passed, point.t + ahead, max(behind.first_step, Real(1e-10) * span), behind, point);
 }
 

@@ -123,8 +123,8 @@ TEST(Mechanisms, ACrankThatBeginsAtItsDeadCentre) {
 // are off by 490 tolerances at 1e-6.
 TEST(Mechanisms, AnAxisOverWaves) {
   expect_end_with_every_order<test::CarAxis>({0.0493455784275402809, 0.496989460230171153861, 1.04174252488542151681,
-                                        0.373911027265361256927, -0.077058368404097235797, 0.00744686658723778553,
-                                        0.0175568157537232222, 0.770341043779251976});
+                                              0.373911027265361256927, -0.077058368404097235797, 0.00744686658723778553,
+                                              0.0175568157537232222, 0.770341043779251976});
 }
 
 // The equations of index 1 by DOP853 at rtol 1e-12. At these tolerances the rounding errors of the multipliers are

@@ -188,7 +188,7 @@ class Collocation {
           Real dw[s][n];
           stage_residuals(state, h, over_h, dw);
           for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
-          return correct(iterating, state.weight, dw, w);
+          return correct(iterating, state, over_h, dw, w);
         });
     report(newton, live, result, work);
     result.error = estimate_error(newton.converged, cautious, state, h, over_h, work);
@@ -280,7 +280,17 @@ class Collocation {
   }
 
   /// w := w - dw in the lanes of `iterating`, and z = T w; returns the norm of dw.
-  MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&dw)[s][n], Real (&w)[s][n]) {
+  MANYFOLD_INLINE Real correct(const Mask& iterating, const auto& state, const Real& over_h, Real (&dw)[s][n],
+                               Real (&w)[s][n]) {
+    Real weight[n];
+    static_for<n>([&](auto k) {
+      weight[k] = state.weight[k];
+      // What is left of velocities adds up; but their rounding errors, which are those of positions over h, must not
+      // count.
+      if constexpr (measures_velocities && is_velocity(k)) {
+        weight[k] *= max(Real(1.0), min(abs(over_h), Real(0.01 / norm_of_rounding<Real>(state.rtol))));
+      }
+    });
     Real sum(0.0);
     static_for<s>([&](auto i) {
       matrices_.rescale(dw[i]);

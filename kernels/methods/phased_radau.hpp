@@ -62,7 +62,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     }
     Real dw[s][n];
     this->for_each_system(dw, [](const auto& factors, auto& x) { factors.get(x); });
-    newton_.judge(Base::within_rounding(control), this->correct(newton_.iterating(), state, over_h_, dw, w_));
+    newton_.judge(Base::within_rounding(control), this->correct(newton_.iterating(), state.weight, dw, w_));
     if (newton_.iterating()) {
       put_stage_residuals(state);
       return Wait::corrections;

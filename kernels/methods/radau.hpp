@@ -160,6 +160,8 @@ class Collocation {
     constexpr double c = Tableau::c[s > 1 && Tableau::c[0] == 0.0 ? 1 : 0];
     double tolerance = min(0.03, sqrt(internal_rtol));
     for (int k = 1; k < System::highest_index(); ++k) tolerance *= c;
+    // What is left of velocities, which are corrected with the factor h, adds up.
+    if constexpr (measures_velocities) tolerance *= c;
     return max(tolerance, norm_of_rounding<Real>(internal_rtol));
   }
 
@@ -188,7 +190,7 @@ class Collocation {
           Real dw[s][n];
           stage_residuals(state, h, over_h, dw);
           for_each_system(dw, [](auto& factors, auto& b) { factors.solve(b); });
-          return correct(iterating, state, over_h, dw, w);
+          return correct(iterating, state.weight, dw, w);
         });
     report(newton, live, result, work);
     result.error = estimate_error(newton.converged, cautious, state, h, over_h, work);
@@ -280,17 +282,7 @@ class Collocation {
   }
 
   /// w := w - dw in the lanes of `iterating`, and z = T w; returns the norm of dw.
-  MANYFOLD_INLINE Real correct(const Mask& iterating, const auto& state, const Real& over_h, Real (&dw)[s][n],
-                               Real (&w)[s][n]) {
-    Real weight[n];
-    static_for<n>([&](auto k) {
-      weight[k] = state.weight[k];
-      // What is left of velocities adds up; but their rounding errors, which are those of positions over h, must not
-      // count.
-      if constexpr (measures_velocities && is_velocity(k)) {
-        weight[k] *= max(Real(1.0), min(abs(over_h), Real(0.01 / norm_of_rounding<Real>(state.rtol))));
-      }
-    });
+  MANYFOLD_INLINE Real correct(const Mask& iterating, const Real (&weight)[n], Real (&dw)[s][n], Real (&w)[s][n]) {
     Real sum(0.0);
     static_for<s>([&](auto i) {
       matrices_.rescale(dw[i]);

@@ -375,7 +375,7 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
     EXPECT_LE(usage.spill_stores, recorded->second.spill_stores + 64) << row;
   };
   // A part of them: each compiles for five seconds, and what differs is the residual alone.
-  for (const std::string model : {"robertson"}) {
+  for (const std::string model : {"robertson", "pendulum_index3"}) {
     expect_recorded(key(model, "radau5", "sm_90"),
                     usage_of(compile(model, "radau5", "sm_90").log, "manyfold_integrate"));
   }

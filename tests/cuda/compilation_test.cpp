@@ -1,8 +1,8 @@
 // Kernels compile for GPUs without a GPU: for every architecture, without warnings, and within the registers, stack and
 // spills that bench/results/registers.tsv records. After a change that is meant to alter them, write the table anew:
 //   MANYFOLD_WRITE_REGISTERS=all build/release/tests/cuda_compilation_test
-// which compiles everything (half an hour), while the test compiles a part; the name of one architecture renews its
-// rows.
+// which compiles everything (half an hour), while the test compiles a part; the name of one architecture or of one model
+// renews its rows.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -306,8 +306,8 @@ TEST_F(Compilation, AModelThatOnlyTheProcessorCanCompileIsShownAtTheUsersLine) {
 
 TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
   if (const char* renewed = std::getenv("MANYFOLD_WRITE_REGISTERS")) {
-    const auto wanted = [&](const std::string& architecture) {
-      return std::string(renewed) == "all" || renewed == architecture;
+    const auto wanted = [&](const std::string& model, const std::string& architecture) {
+      return std::string(renewed) == "all" || renewed == architecture || renewed == model;
     };
     auto rows = read_table();
     const auto write_table = [&] {
@@ -331,7 +331,7 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
                   usage_of(compile(model, method, architecture, tile).log, "manyfold_integrate"));
     };
     for (const std::string& architecture : architectures()) {
-      if (!wanted(architecture)) continue;
+      if (!wanted("diffusion", architecture)) continue;
       const DeviceCode& code = compile("diffusion", "radau5", architecture, 1, "float64", false, Tier::phased);
       for (const std::string& kernel : sparse_kernels()) {
         write_usage(key("diffusion", "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
@@ -339,7 +339,7 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
     }
     for (const std::string& model : full_problems()) {
       for (const std::string& architecture : architectures()) {
-        if (!wanted(architecture)) continue;
+        if (!wanted(model, architecture)) continue;
         const DeviceCode& code = compile(model, "radau5", architecture, 1, "float64", false, Tier::phased);
         for (const std::string& kernel : full_kernels()) {
           write_usage(key(model, "radau5", architecture, 1, kernel), usage_of(code.log, "manyfold_" + kernel));
@@ -347,12 +347,12 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
       }
     }
     for (const std::string& architecture : architectures()) {
-      if (wanted(architecture)) write("transistor_amplifier", "radau5", architecture, 8);
+      if (wanted("transistor_amplifier", architecture)) write("transistor_amplifier", "radau5", architecture, 8);
     }
     for (const std::string& model : small_problems()) {
       for (const char* method : {"radau5", "esdirk54"}) {
         for (const std::string& architecture : architectures()) {
-          if (wanted(architecture)) write(model, method, architecture, 1);
+          if (wanted(model, architecture)) write(model, method, architecture, 1);
         }
       }
     }

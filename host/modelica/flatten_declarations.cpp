@@ -401,18 +401,18 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
     }
     guarded([&] {
       const Value value = evaluate(*attribute->value, {});
+      if (count == 0 || (!value.is_text && value.items.empty())) return;
+      const Type type = element_of(instance, 0).type;
+      if (value.is_text && type == Type::string) return;
+      if (value.is_text) fail(attribute->place, fmt::format("expected a number, found {}", shape_text(value)));
+      if (value.items.size() != 1 && static_cast<int>(value.items.size()) != count) {
+        fail(attribute->place,
+             fmt::format("'{}' of '{}' has {} values for {} elements", name, instance.name, value.items.size(), count));
+      }
+      if (name == "start") check_type(type, instance.name, value, attribute->place);
       for (int at = 0; at < count; ++at) {
         FlatVariable& variable = element_of(instance, at);
-        if (value.is_text && variable.type != Type::string) {
-          fail(attribute->place, fmt::format("expected a number, found {}", shape_text(value)));
-        }
-        if (value.is_text || value.items.empty()) continue;
-        if (value.items.size() != 1 && static_cast<int>(value.items.size()) != count) {
-          fail(attribute->place, fmt::format("'{}' of '{}' has {} values for {} elements", name, instance.name,
-                                             value.items.size(), count));
-        }
         const Node node = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
-        if (name == "start") check_type(variable.type, variable.name, value, attribute->place);
         if (name == "start") variable.start = node;
         if (name == "nominal") variable.nominal = node;
         if (name == "fixed") {
@@ -473,8 +473,7 @@ void Flattener::bind(int number) {
   if (count > 0) check_type(element_of(instance, 0).type, instance.name, value, binding.place);
   for (int k = 0; k < count; ++k) {
     FlatVariable& variable = element_of(instance, k);
-    const Node node = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
-    variable.binding = node;
+    variable.binding = value.items[size == 1 ? 0 : static_cast<std::size_t>(k)];
   }
 }
 

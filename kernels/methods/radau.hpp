@@ -426,6 +426,15 @@ class Collocation {
     }
   }
 
+  static constexpr bool is_velocity(int k) {
+    return System::highest_index() == 3 && System::index(k) == 2 && !System::algebraic(k);
+  }
+  static constexpr bool has_velocities() {
+    for (int k = 0; k < n; ++k) {
+      if (is_velocity(k)) return true;
+    }
+    return false;
+  }
   /// Does the estimate look at the errors of velocities along the constraints?
   ///
   /// At index 3 velocities count times h: across the constraints their errors are of low order, and contain rounding
@@ -433,9 +442,8 @@ class Collocation {
   /// iteration matrix separates them: with F_y' e in the rows of velocities v, e being their errors, and zero in the
   /// others, (gamma/h) q = v and G q = 0 make (gamma/h) v the part of e along the constraints, damped where that is
   /// stiff.
-  static constexpr bool measures_velocities = tests_interior<System>() && reals == 1 && System::highest_index() == 3;
+  static constexpr bool measures_velocities = has_velocities() && tests_interior<System>() && reals == 1;
   static constexpr double solves_of_estimate = measures_velocities ? 2.0 : 1.0;
-  static constexpr bool is_velocity(int k) { return !System::algebraic(k) && System::index(k) == 2; }
 
   /// What the filter makes the errors along the constraints of.
   MANYFOLD_INLINE void velocity_rows(const Real (&error)[n], Real (&right)[n]) const {

@@ -1,8 +1,8 @@
 // Kernels compile for GPUs without a GPU: for every architecture, without warnings, and within the registers, stack and
 // spills that bench/results/registers.tsv records. After a change that is meant to alter them, write the table anew:
 //   MANYFOLD_WRITE_REGISTERS=all build/release/tests/cuda_compilation_test
-// which compiles everything (half an hour), while the test compiles a part; the name of one architecture or of one model
-// renews its rows.
+// which compiles everything (half an hour), while the test compiles a part; the name of one architecture or of one
+// model renews its rows.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

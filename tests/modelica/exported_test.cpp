@@ -180,7 +180,6 @@ TEST(Exported, ConstantsFollowFromConstants) {
   EXPECT_NE(model.header.find("der_x = 2.0 * x;"), std::string::npos) << model.header;
 }
 
-// `if b then 1 else 0` is b as a number: no second equation for b.
 TEST(Exported, AnEnumerationStartsWithItsFirstLiteral) {
   const CompiledModel model =
       compiled("package P\ntype E = enumeration(a, b, c);\n" +
@@ -202,6 +201,7 @@ TEST(Exported, AssertionsMayHaveOneText) {
   EXPECT_NE(model.header.find("\"ends: a subscript of p is out of range: from 1 to 3 (2)\""), std::string::npos);
 }
 
+// `if b then 1 else 0` is b as a number: no second equation for b.
 TEST(Exported, ABooleanAsANumberIsNoDefinition) {
   const CompiledModel model = compiled(model_text("Real k(start = 0); Boolean b(start = false);",
                                                   "der(k) = if b then 1 else 0; b = time > 1 and not pre(b);"));

@@ -316,23 +316,27 @@ TEST(SixPulseBridge, ReturnsToTheConstraints) {
 }
 
 // The end of a step across the opening of the valve is off by its slope times h, and that was above the tolerance at
-// any h: `step_too_small` at rtol 1e-8, and with an opening of 1e8 at 1e-6.
+// any h: `step_too_small` at rtol 1e-6.
 TEST(ReliefValve, IsPassedByAMethodThatSeesOneSideOfAKink) {
   const LoadedKernel kernel = test::own_kernel<ReliefValve, Rodas5p>();
+  const std::vector<double> times = {3.0, 5.0, 10.0};
+  const std::vector<double> openings = {1e6, 1e8};
   for (const double rtol : {1e-4, 1e-6}) {
-    const test::Results result = solve<ReliefValve>(kernel, rtol, {3.0, 5.0, 10.0}, {{1e6}, {1e8}});
-    for (std::size_t i = 0; i < 2; ++i) {
-      ASSERT_EQ(result.outcomes[i].status, Status::success) << rtol << " " << i;
-      const double opening = std::array{1e6, 1e8}[i];
-      for (std::size_t k = 0; k < 3; ++k) {
-        const double pumped = 1.0 + std::cos(std::array{3.0, 5.0, 10.0}[k]);
-        const double pressure = pumped < 0.3 ? pumped / 0.3 : (pumped + opening) / (0.3 + opening);
-        const double* values = &result.values[9 * i + 3 * k];
-        EXPECT_NEAR(values[0], pumped, 10.0 * rtol) << rtol << " " << i << " " << k;
-        EXPECT_NEAR(values[1], pressure, 30.0 * rtol) << rtol << " " << i << " " << k;
-        EXPECT_NEAR(values[2], pumped - 0.3 * pressure, 30.0 * rtol) << rtol << " " << i << " " << k;
+    const test::Results result = solve<ReliefValve>(kernel, rtol, times, {{openings[0]}, {openings[1]}});
+    std::vector<double> exact;
+    for (std::size_t i = 0; i < openings.size(); ++i) {
+      ASSERT_EQ(result.outcomes[i].status, Status::success) << rtol << " " << openings[i];
+      for (const double t : times) {
+        const double pumped = 1.0 + std::cos(t);
+        const double pressure = pumped < 0.3 ? pumped / 0.3 : (pumped + openings[i]) / (0.3 + openings[i]);
+        exact.insert(exact.end(), {pumped, pressure, pumped - 0.3 * pressure});
       }
     }
+    const double error = test::largest_error(result.values, exact, rtol);
+    std::cout << "rtol " << rtol << ": error/tolerance " << error << "\n";
+    // What is pumped is the integral of sin, whose errors add up; the others follow from it, the pressure of the closed
+    // valve with a factor of 3.
+    EXPECT_LE(error, 10.0) << rtol;
   }
 }
 

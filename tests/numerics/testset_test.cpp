@@ -47,8 +47,8 @@ TEST(CarAxis, MultipliersFollowFromPositionsAndVelocities) {
     }
   };
   // An error of one tolerance in a position is one of 200 in the multipliers, which are differences of large forces.
-  expect(test::own_kernel<test::CarAxis, Radau5>(), 200.0);
-  expect(test::own_kernel<test::CarAxis, Radau9>(), 20.0);
+  expect(test::own_kernel<test::CarAxis, Radau5>(), 20.0);
+  expect(test::own_kernel<test::CarAxis, Radau9>(), 2.0);
 }
 
 // Corrections that are nothing but rounding errors do not fall, and the search gave up. Over a long span errors of

@@ -6,6 +6,7 @@
 #include "../algebra/dual.hpp"
 #include "../algebra/factors.hpp"
 #include "../control/error_norm.hpp"
+#include "../model/point_beside.hpp"
 #include "../model/structure.hpp"
 #include "../model/system.hpp"
 
@@ -102,7 +103,7 @@ class Consistency {
   /// The matrix of all stages at x, factorised; returns the lanes of `mask` where it is not singular.
   MANYFOLD_INLINE Mask linearise(const Mask& mask, const Real& t, const Derivatives<Real>& x,
                                  const Real (&p)[System::constants_size], const Real (&weight)[n], double rtol) {
-    evaluate(t, x, p, weight, rtol);
+    evaluate(mask, t, x, p, weight, rtol);
     return factors_.template factor<false>(mask, [&](auto k) { return entry(entries.row[k], entries.column[k]); });
   }
 
@@ -200,9 +201,12 @@ class Consistency {
     }
   }
 
-  MANYFOLD_INLINE void evaluate(const Real& t, const Derivatives<Real>& x, const Real (&p)[System::constants_size],
-                                const Real (&weight)[n], double rtol) {
-    System::jacobian(t, x[0], x[1], p, weight, rtol, Real(1.0), by_y_, by_dy_);
+  MANYFOLD_INLINE void evaluate(const Mask& mask, const Real& t, const Derivatives<Real>& x,
+                                const Real (&p)[System::constants_size], const Real (&weight)[n], double rtol) {
+    look_beside(x[0], weight, mask, [&](const Mask& lanes, const Real(&y)[n]) {
+      System::jacobian(t, y, x[1], p, weight, rtol, Real(1.0), by_y_, by_dy_);
+      return Mask(lanes & !(all_finite(by_y_) & all_finite(by_dy_)));
+    });
   }
   MANYFOLD_INLINE Real entry(int i, int j) const {
     return Form::of_variable(j) == Form::of_equation(i) ? by_y_[System::entries_y.slot(i, j)]
@@ -372,7 +376,7 @@ class Consistency {
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Mask solvable;
       if constexpr (nearest) {
-        evaluate(t, x, p, weight, tolerances.rtol);
+        evaluate(searching, t, x, p, weight, tolerances.rtol);
         solvable = least.linearise(searching, *this, tolerances, stays);
       } else {
         solvable = linearise(searching, t, x, p, weight, tolerances.rtol);

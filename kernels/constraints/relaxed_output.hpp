@@ -38,8 +38,7 @@ class RelaxedOutput {
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Real dY[n];
       for (int i = 0; i < n; ++i) dY[i] = slope[i] + (Y[i] - P[i]) * shift;
-      matrices_.template evaluate<false>(searching,
-                                         LinearisationPoint<System, Real>{t, Y, dY, p, weight, tolerances.rtol, h});
+      matrices_.evaluate(searching, LinearisationPoint<System, Real>{t, Y, dY, p, weight, tolerances.rtol, h});
       searching = searching & factors_.template factor<false>(
                                   searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
       Real delta[n];

@@ -45,12 +45,7 @@ class Crossings : public RootSides<System, Real, State> {
       for (int j = 0; j <= parts; ++j) largest = max(largest, abs(sample[j].value[i]));
       scale_[i] = largest;
       if constexpr (System::remembers_sides) range_[i] = select(accepted, max(range_[i], largest), range_[i]);
-      for (int part = 0; part < parts; ++part) {
-        const Ends values = Search::ends(sample, part, i, side_[i]);
-        interesting = interesting | (values.end < Real(0.0)) | Search::may_dip(values);
-      }
-      interesting = interesting | this->astray(i, state, sample[0], tolerance) |
-                    ((side_[i] == Real(0.0)) & (largest > Real(0.0)));
+      interesting = interesting | may_cross(i, state, sample, tolerance);
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
     }
     interesting = interesting & accepted;
@@ -101,6 +96,33 @@ class Crossings : public RootSides<System, Real, State> {
   MANYFOLD_INLINE const Real& root(int i) const { return root_[i]; }
 
  private:
+  /// In which lanes may function i cross in the step?
+  MANYFOLD_INLINE Mask may_cross(int i, const State& state, const Roots (&sample)[parts + 1],
+                                 const Real& tolerance) const {
+    Mask result = this->astray(i, state, sample[0], tolerance) | ((side_[i] == Real(0.0)) & (scale_[i] > Real(0.0)));
+    for (int part = 0; part < parts; ++part) {
+      const Ends values = Search::ends(sample, part, i, side_[i]);
+      result = result | (values.end < Real(0.0)) | Search::may_dip(values);
+    }
+    return result;
+  }
+
+  /// In which of the lanes is function i zero throughout the step, as far as the errors of algebraic variables tell?
+  /// These have errors of their own in every step: a voltage that an equation holds at a threshold crosses it with
+  /// each.
+  MANYFOLD_INLINE Mask rests(const Mask& lanes, int i, const State& state) const {
+    Real along[n];
+    Real none[n];
+    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
+    Real noise(0.0);
+    for (int j = System::algebraic_variables.next(0); j >= 0; j = System::algebraic_variables.next(j + 1)) {
+      along[j] = min(Real(1.0) / state.weight[j], Real(most_noise) * abs(state.y[j]));
+      noise += abs(root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i]);
+      along[j] = Real(0.0);
+    }
+    return lanes & (scale_[i] <= noise);
+  }
+
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
   MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
@@ -111,7 +133,9 @@ class Crossings : public RootSides<System, Real, State> {
       wanted[k] = event.direction;
     });
     for (int i = 0; i < events; ++i) {
-      Mask open = lanes;
+      Mask open = lanes & may_cross(i, state, sample, tolerance);
+      if (!any(open)) continue;
+      if constexpr (System::algebraic_variables.next(0) >= 0) open = open & !rests(open, i, state);
       Real side = side_[i];
       const Real filter(wanted[i]);
       const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
@@ -175,6 +199,9 @@ class Crossings : public RootSides<System, Real, State> {
       side_[i] = select(lanes, side, side_[i]);
     }
   }
+
+  /// A variable is known to this part of its size at least: its tolerance may be larger than it is.
+  static constexpr double most_noise = 1e-3;
 
   Real root_[size];
   Real direction_[size];

@@ -4,6 +4,7 @@
 //
 // In terms of F = M y' - f stage i solves (F_y'/(gamma h) + F_y) U_i = -F(t_n + c_i h, Y_i, -sum_j C_ij U_j / h) -
 // d_i h F_t, with Y_i = y_n + sum_j a_ij U_j. The order rests on Jacobians that are exact: they are new in every step.
+#include "../model/point_beside.hpp"
 #include "../stage/stage_solver.hpp"
 #include "interior.hpp"
 #include "runge_kutta.hpp"
@@ -108,7 +109,12 @@ class Rosenbrock {
         stages_.template prepare<keeps>(live, stale, Mask(false), state, state.memory, h, over_diagonal, work);
 
     Real by_t[n];
-    System::time_derivative(state.t, state.y, state.dy, state.p, by_t);
+    look_beside(state.y, state.weight, live, [&](const Mask& lanes, const Real(&y)[n]) {
+      Real here[n];
+      System::time_derivative(state.t, y, state.dy, state.p, here);
+      for (int k = 0; k < n; ++k) by_t[k] = select(lanes, here[k], by_t[k]);
+      return Mask(lanes & !all_finite(here));
+    });
     Real start[n];  // F at t_n
     static_for<s>([&](auto stage) {
       constexpr int i = stage;

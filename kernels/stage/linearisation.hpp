@@ -1,6 +1,7 @@
 #pragma once
 // The matrices F_y and F_y' that simplified Newton iterations share, and when they are renewed.
 #include "../algebra/factors.hpp"
+#include "../model/point_beside.hpp"
 #include "../model/system.hpp"
 #include "reuse_rule.hpp"
 #include "work.hpp"
@@ -125,35 +126,15 @@ class Linearisation {
                                     ? Factors::work > work_worth_keeping
                                     : System::spec.jacobian_reuse != JacobianReuse::every_step;
 
-  /// Evaluates the Jacobians in the lanes of `mask`; with `keep_others` the other lanes keep theirs.
-  template <bool keep_others, class State>
-  MANYFOLD_INLINE void evaluate(const Mask& mask, const State& state) {
-    Entries& own = entries();
-    if constexpr (batched) {
-      own_->t = state.t;
-      for (int i = 0; i < System::n; ++i) {
-        own_->y[i] = state.y[i];
-        own_->dy[i] = state.dy[i];
-        own_->weight[i] = state.weight[i];
-      }
-      for (int i = 0; i < System::constants_size; ++i) own_->p[i] = state.p[i];
-      own_->rtol = state.rtol;
-      own_->h = state.h;
-      own_->outdated = 1;
-    } else if constexpr (!alone) {
-      team_.synchronize();  // others may still be factorising
-      System::template jacobian<Team::size>(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h,
-                                            own.by_y, own.by_dy, team_.rank());
-      team_.synchronize();
-    } else if constexpr (keep_others) {
-      Real fresh_y[System::nonzeros_y];
-      Real fresh_dy[System::nonzeros_dy];
-      System::jacobian(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h, fresh_y, fresh_dy);
-      for_each_index<System::nonzeros_y>([&](auto k) { own.by_y[k] = select(mask, fresh_y[k], own.by_y[k]); });
-      for_each_index<System::nonzeros_dy>([&](auto k) { own.by_dy[k] = select(mask, fresh_dy[k], own.by_dy[k]); });
-    } else {
-      System::jacobian(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h, own.by_y, own.by_dy);
-    }
+  /// Evaluates the Jacobians of a search for consistent values in the lanes of `mask`: beside the point where an entry
+  /// is not finite.
+  MANYFOLD_INLINE void evaluate(const Mask& mask, const LinearisationPoint<System, Real>& at) {
+    look_beside(at.y, at.weight, mask, [&](const Mask& lanes, const Real(&y)[System::n]) {
+      evaluate_at<false>(lanes, LinearisationPoint<System, Real>{at.t, y, at.dy, at.p, at.weight, at.rtol, at.h});
+      Mask undefined(false);
+      if constexpr (alone && looks_beside) undefined = lanes & !is_defined();
+      return undefined;
+    });
   }
 
   /// Brings Jacobians and factors up to date for a step of length `h` in the lanes of `live`; returns those whose
@@ -193,20 +174,29 @@ class Linearisation {
     }
   }
 
-  /// Evaluates the Jacobians in the lanes of `outdated`, then the factors in those of `refactor`.
+  /// Evaluates the Jacobians in the lanes of `outdated`, then the factors in those of `refactor`. Where an entry is not
+  /// finite, it looks beside the point.
   template <bool keeps, class State>
   MANYFOLD_INLINE void update(const Mask& outdated, const Mask& refactor, const State& state, Memory& memory,
                               WorkCounters<Real>& work, auto&& factor) {
-    if (any(outdated)) evaluate<keeps>(outdated, state);
-    if (any(refactor)) {
-      const Mask good = factor(refactor);
-      memory.singular = (memory.singular & !refactor) | (refactor & !good);
-    }
-    count_work<Real>(work.jacobians, outdated, Real(1.0));
-    if constexpr (System::residuals_of_jacobian() > 0) {
-      count_work<Real>(work.residuals, outdated, Real(static_cast<double>(System::residuals_of_jacobian())));
-    }
-    count_work<Real>(work.factorizations, refactor, Real(1.0));
+    Mask wanted = outdated;
+    look_beside(state.y, state.weight, refactor, [&](const Mask& lanes, const Real(&y)[System::n]) {
+      if (any(wanted)) {
+        const LinearisationPoint<System, Real> at{state.t, y, state.dy, state.p, state.weight, state.rtol, state.h};
+        evaluate_at<keeps>(wanted, at);
+      }
+      if (any(lanes)) {
+        const Mask good = factor(lanes);
+        memory.singular = (memory.singular & !lanes) | (lanes & !good);
+      }
+      count_work<Real>(work.jacobians, wanted, Real(1.0));
+      if constexpr (System::residuals_of_jacobian() > 0) {
+        count_work<Real>(work.residuals, wanted, Real(static_cast<double>(System::residuals_of_jacobian())));
+      }
+      count_work<Real>(work.factorizations, lanes, Real(1.0));
+      if constexpr (alone && looks_beside) wanted = lanes & memory.singular & !is_defined();
+      return wanted;
+    });
   }
 
   /// Asks other kernels for factors of shift F_y' + F_y, or what a method makes of the shift.
@@ -318,6 +308,39 @@ class Linearisation {
   static MANYFOLD_INLINE Complex<Real> scale(const Complex<Real>& shift, const Real& x) {
     return {shift.re * x, shift.im * x};
   }
+
+  /// Evaluates the Jacobians in the lanes of `mask`; with `keep_others` the other lanes keep theirs.
+  template <bool keep_others>
+  MANYFOLD_INLINE void evaluate_at(const Mask& mask, const LinearisationPoint<System, Real>& state) {
+    Entries& own = entries();
+    if constexpr (batched) {
+      own_->t = state.t;
+      for (int i = 0; i < System::n; ++i) {
+        own_->y[i] = state.y[i];
+        own_->dy[i] = state.dy[i];
+        own_->weight[i] = state.weight[i];
+      }
+      for (int i = 0; i < System::constants_size; ++i) own_->p[i] = state.p[i];
+      own_->rtol = state.rtol;
+      own_->h = state.h;
+      own_->outdated = 1;
+    } else if constexpr (!alone) {
+      team_.synchronize();  // others may still be factorising
+      System::template jacobian<Team::size>(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h,
+                                            own.by_y, own.by_dy, team_.rank());
+      team_.synchronize();
+    } else if constexpr (keep_others) {
+      Real fresh_y[System::nonzeros_y];
+      Real fresh_dy[System::nonzeros_dy];
+      System::jacobian(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h, fresh_y, fresh_dy);
+      for_each_index<System::nonzeros_y>([&](auto k) { own.by_y[k] = select(mask, fresh_y[k], own.by_y[k]); });
+      for_each_index<System::nonzeros_dy>([&](auto k) { own.by_dy[k] = select(mask, fresh_dy[k], own.by_dy[k]); });
+    } else {
+      System::jacobian(state.t, state.y, state.dy, state.p, state.weight, state.rtol, state.h, own.by_y, own.by_dy);
+    }
+  }
+
+  MANYFOLD_INLINE Mask is_defined() const { return all_finite(own_.by_y) & all_finite(own_.by_dy); }
 
   MANYFOLD_INLINE Entries& entries() {
     if constexpr (alone) {

@@ -99,7 +99,7 @@ class BranchSearch {
   MANYFOLD_RARE Mask factor(const Mask& lanes, const Real& t, const Curve& at) {
     const Real step(1e-6);
     const Point point{t, at.y, at.dy, p_, weight_, rtol_, step};
-    matrices_.template evaluate<false>(lanes, point);
+    matrices_.evaluate(lanes, point);
     return factors_.template factor<false>(lanes, [&](auto k) {
       const int i = entries.row[k];
       const int unknown = entries.column[k];

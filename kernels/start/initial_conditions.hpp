@@ -223,7 +223,7 @@ class InitialConditions {
       error_weights(tolerances, y, weight);
       const Real step = Real(1e-6) * span;
       const Point point{t, y, dy, p, weight, rtol_, step};
-      matrices_.template evaluate<false>(searching, point);
+      matrices_.evaluate(searching, point);
       const Mask solvable = search_factors_.template factor<false>(searching, [&](auto k) {
         const int i = search_entries.row[k];
         const int unknown = search_entries.column[k];
@@ -309,7 +309,7 @@ class InitialConditions {
                                InitialPoint<Real>& result) {
     const Real h = result.first_step;
     const Point point{t, y, dy, p, weight, rtol_, h};
-    matrices_.template evaluate<false>(Mask(true), point);
+    matrices_.evaluate(Mask(true), point);
     const Mask solvable = euler_factors_.template factor<false>(
         Mask(true), [&](auto k) { return matrices_.template shifted<Real>(k, Real(1.0) / h); });
     Real scaled[n];
@@ -530,7 +530,7 @@ class InitialConditions {
       for (int i = 0; i < n; ++i) value[i] = y[i] + h * v[i];
       weigh(value);
       const Point point{end, value, v, p, weight, rtol_, h};
-      matrices_.template evaluate<false>(searching, point);
+      matrices_.evaluate(searching, point);
       const Mask solvable = euler_factors_.template factor<false>(
           searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
       singular = singular | (searching & !solvable);
@@ -639,7 +639,7 @@ class InitialConditions {
     // What the combinations of rows with derivatives say of y' is exact at t; the rest keeps the slope of the steps.
     weigh(y);
     const Point at{t, y, dy, p, weight, rtol_, h};
-    matrices_.template evaluate<false>(converged, at);
+    matrices_.evaluate(converged, at);
     const Real shift = Real(1.0) / h;
     const Mask solvable = euler_factors_.template factor<false>(
         converged, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });

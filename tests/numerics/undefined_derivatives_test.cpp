@@ -1,0 +1,58 @@
+// Derivatives that are infinite or undefined where a solution begins: the flow out of an empty tank, and heat that
+// crosses a wall by a power of the difference of its temperatures.
+#include "tests/support/accuracy.hpp"
+
+namespace manyfold {
+namespace {
+
+/// The derivative of sqrt(level) is infinite at 0, and that of x |x|^(1/4), as written here, is zero times infinity. So
+/// is the derivative with respect to time, since the inlet grows warmer.
+struct FillingTank {
+  static constexpr const char* name = "filling_tank";
+  static constexpr double t_span[] = {0.0, 2.0};
+  static constexpr Variable variables[] = {
+      {.name = "level"}, {.name = "T", .initial = 20.0}, {.name = "wall", .initial = 20.0, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "inlet", .value = 20.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto difference = p[0] + 10.0 * t - y[2];
+    f[0] = 1.0 - sqrt(y[0]);
+    f[1] = y[2] - y[1];
+    f[2] = difference * (1.0 + pow(abs(difference), 0.25)) - (y[2] - y[1]);
+  }
+};
+
+// The level by -2 s - 2 log(1 - s) = t with s = sqrt(level); the temperatures by SciPy's Radau and DOP853 at rtol
+// 1e-12, which agree to 1e-11. `rodas5p`, which `auto` takes, ended with `singular_jacobian` at t = 0, and so did every
+// method on the wall.
+TEST(FillingTank, BeginsWhereDerivativesAreNotFinite) {
+  const std::vector<double> exact = {0.303841254326, 20.74611939, 23.620546812, 0.487609534847, 22.74556007,
+                                     27.750350061,   0.707963485, 29.18686746,  36.763748797};
+  test::Ensemble ensemble{};
+  ensemble.times = {0.5, 1.0, 2.0};
+  ensemble.t_end = 2.0;
+  const auto expect = [&](const LoadedKernel& kernel) {
+    ensemble.loaded = &kernel;
+    ensemble.parameters = {20.0};
+    for (const double rtol : {1e-4, 1e-6}) {
+      ensemble.rtol = rtol;
+      ensemble.atol.assign(3, rtol);
+      const test::Results result = ensemble.solve();
+      ASSERT_EQ(result.outcomes[0].status, Status::success) << kernel.kernel->method << " " << rtol;
+      const double error = test::largest_error(result.values, exact, rtol);
+      std::cout << kernel.kernel->method << " rtol " << rtol << ": error/tolerance " << error << ", "
+                << result.outcomes[0].counters.steps << " steps\n";
+      EXPECT_LE(error, 5.0) << kernel.kernel->method << " " << rtol;
+    }
+  };
+  test::for_each_kernel<FillingTank, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
+}
+
+// Some begin where derivatives are not finite, others elsewhere.
+TEST(FillingTank, DoesNotDependOnItsNeighbours) {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 12; ++i) rows.push_back({i % 3 == 0 ? 20.0 : 20.0 + i});
+  test::expect_independence<FillingTank>(rows, 2.0);
+}
+
+}  // namespace
+}  // namespace manyfold

@@ -115,12 +115,15 @@ class Crossings : public RootSides<System, Real, State> {
     Real none[n];
     for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
     Real noise(0.0);
-    for (int j = System::algebraic_variables.next(0); j >= 0; j = System::algebraic_variables.next(j + 1)) {
-      along[j] = min(Real(1.0) / state.weight[j], Real(most_noise) * abs(state.y[j]));
-      noise += abs(root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i]);
+    Real terms(0.0);
+    for (int j = 0; j < n; ++j) {
+      along[j] = Real(1.0);
+      const Real slope = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i];
+      if (System::algebraic_variables.contains(j)) noise += abs(slope / state.weight[j]);
+      terms += abs(slope * state.y[j]);
       along[j] = Real(0.0);
     }
-    return lanes & (scale_[i] <= noise);
+    return lanes & (scale_[i] <= min(noise, Real(most_noise) * terms));
   }
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
@@ -200,7 +203,7 @@ class Crossings : public RootSides<System, Real, State> {
     }
   }
 
-  /// A variable is known to this part of its size at least: its tolerance may be larger than it is.
+  /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
   static constexpr double most_noise = 1e-3;
 
   Real root_[size];

@@ -194,6 +194,7 @@ class Linearisation {
         count_work<Real>(work.residuals, wanted, Real(static_cast<double>(System::residuals_of_jacobian())));
       }
       count_work<Real>(work.factorizations, lanes, Real(1.0));
+      wanted = Mask(false);
       if constexpr (alone && looks_beside) wanted = lanes & memory.singular & !is_defined();
       return wanted;
     });

@@ -102,7 +102,7 @@ class Crossings : public RootSides<System, Real, State> {
     Mask result = this->astray(i, state, sample[0], tolerance) | ((side_[i] == Real(0.0)) & (scale_[i] > Real(0.0)));
     for (int part = 0; part < parts; ++part) {
       const Ends values = Search::ends(sample, part, i, side_[i]);
-      result = result | (values.end < Real(0.0)) | Search::may_dip(values);
+      result = result | (values.end < Real(0.0)) | Search::may_dip(values) | Search::leaves_domain(values);
     }
     return result;
   }
@@ -144,11 +144,13 @@ class Crossings : public RootSides<System, Real, State> {
       const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
-        const Real right(double(part + 1) / parts - 1.0);
+        Real right(double(part + 1) / parts - 1.0);
         // Where it has just left the surface, a dip is an error of the polynomial.
         const Mask leaves = open & (side == Real(0.0));
         side = select(leaves, sign(sample[part + 1].value[i]), side);
-        const Ends values = Search::ends(sample, part, i, side);
+        Ends values = Search::ends(sample, part, i, side);
+        const Mask undefined = open & Search::leaves_domain(values);
+        if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);
         const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
         const Real rounding = this->allowance(i, values.begin);
         const Mask across = open & (at_begin | (values.end < -rounding));

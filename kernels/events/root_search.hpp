@@ -62,6 +62,37 @@ struct RootSearch {
     return (at.begin >= Real(0.0)) & (at.end >= Real(0.0)) & (turns | bends);
   }
 
+  /// Is a root function undefined at the end of a part, as a logarithm beyond its domain, and not at the begin?
+  static MANYFOLD_INLINE Mask leaves_domain(const PartEnds<Real>& at) {
+    return (at.begin == at.begin) & (at.end != at.end);
+  }
+
+  /// Shortens such a part, in the lanes of `lanes`: it ends where the function is across, or just before the end of its
+  /// domain.
+  static MANYFOLD_OUTLINE void retreat(Mask lanes, const State& state, int i, const Real& side, const Real& left,
+                                       Real& right, PartEnds<Real>& values) {
+    constexpr double shortest = 1e-10;
+    const Mask wanted = lanes;
+    Real lo = left;
+    Real hi = right;
+    Real end = values.begin;
+    Real slope = values.begin_slope;
+    for (Real length = hi - lo; any(lanes); length *= Real(0.5)) {
+      const Real middle = Real(0.5) * (lo + hi);
+      const Roots here = at(state, middle);
+      const Real value = side * here.value[i];
+      const Mask defined = lanes & (value == value);
+      hi = select(lanes & !defined, middle, hi);
+      lo = select(defined, middle, lo);
+      end = select(defined, value, end);
+      slope = select(defined, side * here.slope[i] * Real(1.0 / parts), slope);
+      lanes = lanes & (end >= Real(0.0)) & (length > Real(shortest));
+    }
+    right = select(wanted, lo, right);
+    values.end = select(wanted, end, values.end);
+    values.end_slope = select(wanted, slope, values.end_slope);
+  }
+
   /// Looks between lo and hi for a place where `side` times root function i is below -rounding, by minimising it: cubic
   /// interpolation, a point close by on the other side of the minimum, bisection, in turn. Returns the lanes where
   /// there is one, and it in `place`.

@@ -179,6 +179,39 @@ TEST(Charger, AVoltageThatIsHeldAtItsThresholdDoesNotCrossItAgain) {
   test::for_each_kernel<Charger, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
+/// What is drawn from a store until the logarithm of what is left has fallen to a threshold.
+struct Store {
+  static constexpr const char* name = "store";
+  static constexpr double t_span[] = {0.0, 10.0};
+  static constexpr Variable variables[] = {{.name = "left", .initial = 1.0}};
+  static constexpr Parameter parameters[] = {{.name = "threshold", .value = -3.0}};
+  static constexpr Event events[] = {{.name = "low", .direction = -1}};
+  static constexpr Discrete discrete[] = {{.name = "drawn", .initial = 1.0}};
+  static constexpr void rhs(const auto&, const auto&, const auto& p, auto& f) { f[0] = -p[1]; }
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto& p, auto& g) {
+    g[0] = log(y[0]) - p[0];
+  }
+  static constexpr void action(auto, const auto&, auto&, const auto&, const auto&, auto& d) { d[0] = 0.0; }
+};
+
+// Steps are as long as the span, and the logarithm is undefined at their ends. The event was passed over.
+TEST(Store, ACrossingBeforeTheEndOfTheDomainOfARootFunctionIsFound) {
+  const auto expect = [&](const LoadedKernel& kernel) {
+    test::Ensemble stores;
+    stores.loaded = &kernel;
+    stores.parameters = {-3.0, -1.0, -8.0};
+    stores.t_end = 10.0;
+    const test::Results results = stores.solve();
+    for (std::size_t i = 0; i < 3; ++i) {
+      const double left = std::exp(stores.parameters[i]);
+      ASSERT_EQ(results.events[i].size(), 1U) << kernel.kernel->method << " " << i;
+      EXPECT_NEAR(results.events[i][0].time, 1.0 - left, 1e-12) << kernel.kernel->method << " " << i;
+      EXPECT_NEAR(results.values[i], left, 1e-12) << kernel.kernel->method << " " << i;
+    }
+  };
+  test::for_each_kernel<Store, Radau5, Rodas5p, Esdirk54>(expect);
+}
+
 class Switching : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
 
 TEST_P(Switching, EventTimesFollowTheTolerance) {

@@ -67,11 +67,12 @@ struct RootSearch {
     return (at.begin == at.begin) & (at.end != at.end);
   }
 
-  /// Shortens such a part, in the lanes of `lanes`: it ends where the function is across, or just before the end of its
-  /// domain.
+  /// Shortens such a part, in the lanes of `lanes`, if it begins on the side of the function: it ends where the
+  /// function is across, or just before the end of its domain.
   static MANYFOLD_OUTLINE void retreat(Mask lanes, const State& state, int i, const Real& side, const Real& left,
                                        Real& right, PartEnds<Real>& values) {
     constexpr double shortest = 1e-10;
+    lanes = lanes & (values.begin >= Real(0.0));
     const Mask wanted = lanes;
     Real lo = left;
     Real hi = right;

@@ -203,10 +203,12 @@ class Consistency {
 
   MANYFOLD_INLINE void evaluate(const Mask& mask, const Real& t, const Derivatives<Real>& x,
                                 const Real (&p)[System::constants_size], const Real (&weight)[n], double rtol) {
-    look_beside(x[0], weight, mask, [&](const Mask& lanes, const Real(&y)[n]) {
+    const auto undefined = [&](const Mask& lanes, const Real(&y)[n]) {
       System::jacobian(t, y, x[1], p, weight, rtol, Real(1.0), by_y_, by_dy_);
       return Mask(lanes & !(all_finite(by_y_) & all_finite(by_dy_)));
-    });
+    };
+    const Mask lanes = undefined(mask, x[0]);
+    if constexpr (looks_beside) look_beside(lanes, x[0], weight, undefined);
   }
   MANYFOLD_INLINE Real entry(int i, int j) const {
     return Form::of_variable(j) == Form::of_equation(i) ? by_y_[System::entries_y.slot(i, j)]

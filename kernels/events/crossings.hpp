@@ -96,13 +96,13 @@ class Crossings : public RootSides<System, Real, State> {
   MANYFOLD_INLINE const Real& root(int i) const { return root_[i]; }
 
  private:
-  /// In which lanes may function i cross in the step?
+  /// In which lanes may function i cross in the step? Where it is undefined, it may.
   MANYFOLD_INLINE Mask may_cross(int i, const State& state, const Roots (&sample)[parts + 1],
                                  const Real& tolerance) const {
     Mask result = this->astray(i, state, sample[0], tolerance) | ((side_[i] == Real(0.0)) & (scale_[i] > Real(0.0)));
     for (int part = 0; part < parts; ++part) {
       const Ends values = Search::ends(sample, part, i, side_[i]);
-      result = result | (values.end < Real(0.0)) | Search::may_dip(values) | Search::leaves_domain(values);
+      result = result | !(values.end >= Real(0.0)) | Search::may_dip(values);
     }
     return result;
   }
@@ -136,9 +136,11 @@ class Crossings : public RootSides<System, Real, State> {
       wanted[k] = event.direction;
     });
     for (int i = 0; i < events; ++i) {
-      Mask open = lanes & may_cross(i, state, sample, tolerance);
-      if (!any(open)) continue;
-      if constexpr (System::algebraic_variables.next(0) >= 0) open = open & !rests(open, i, state);
+      Mask open = lanes;
+      if constexpr (System::algebraic_variables.next(0) >= 0) {
+        const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
+        if (any(candidates)) open = open & !rests(candidates, i, state);
+      }
       Real side = side_[i];
       const Real filter(wanted[i]);
       const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };

@@ -109,12 +109,18 @@ class Rosenbrock {
         stages_.template prepare<keeps>(live, stale, Mask(false), state, state.memory, h, over_diagonal, work);
 
     Real by_t[n];
-    look_beside(state.y, state.weight, live, [&](const Mask& lanes, const Real(&y)[n]) {
-      Real here[n];
-      System::time_derivative(state.t, y, state.dy, state.p, here);
-      for (int k = 0; k < n; ++k) by_t[k] = select(lanes, here[k], by_t[k]);
-      return Mask(lanes & !all_finite(here));
-    });
+    System::time_derivative(state.t, state.y, state.dy, state.p, by_t);
+    if constexpr (looks_beside && System::forced()) {
+      const Mask undefined = live & !all_finite(by_t);
+      if (any(undefined)) {
+        look_beside(undefined, state.y, state.weight, [&](const Mask& lanes, const Real(&y)[n]) {
+          Real here[n];
+          System::time_derivative(state.t, y, state.dy, state.p, here);
+          for (int k = 0; k < n; ++k) by_t[k] = select(lanes, here[k], by_t[k]);
+          return Mask(lanes & !all_finite(here));
+        });
+      }
+    }
     Real start[n];  // F at t_n
     static_for<s>([&](auto stage) {
       constexpr int i = stage;

@@ -1,6 +1,6 @@
 #pragma once
-// Derivatives of F that are infinite or undefined at single points, as that of sqrt(x), or of x |x|^(1/4) written as a
-// product, at zero: what is evaluated there is taken from a point beside.
+// Derivatives of F may be infinite or undefined at single points: that of sqrt(x) at zero, or that of the product
+// x |x|^(1/4). A point beside serves in their place.
 #include "../lane/scalar.hpp"
 
 namespace manyfold {
@@ -12,27 +12,22 @@ inline constexpr bool looks_beside = false;
 inline constexpr bool looks_beside = true;
 #endif
 
-/// Calls evaluate(lanes, at) with y, and in the lanes that it returns, those where it is undefined, with points beside:
-/// every variable moves by another part of its tolerance, first upwards, then downwards.
+/// Calls evaluate(lanes, at) for the lanes of `undefined`, those where y is no place to evaluate, with points beside y:
+/// every variable moves by another part of its tolerance, first upwards, then downwards. `evaluate` returns the lanes
+/// in which that is no place either. In other lanes `at` is the point found, or y.
 template <class Real, int n>
-MANYFOLD_INLINE void look_beside(const Real (&y)[n], const Real (&weight)[n], const MaskOf<Real>& lanes,
-                                 auto&& evaluate) {
-  if constexpr (looks_beside) {
-    constexpr double golden = 0.6180339887498949;
-    constexpr double sides[] = {0.0, 1.0, -1.0};
-    MaskOf<Real> undefined = lanes;
-    for (int k = 0; k < 3 && (k == 0 || any(undefined)); ++k) {
-      Real at[n];
-      for (int i = 0; i < n; ++i) {
-        const double turns = golden * (i + 1);
-        const double part = 0.5 + 0.5 * (turns - static_cast<int>(turns));
-        at[i] = y[i];
-        if (k > 0) at[i] = select(undefined, at[i] + Real(sides[k] * part) / weight[i], at[i]);
-      }
-      undefined = evaluate(undefined, at);
+MANYFOLD_RARE void look_beside(MaskOf<Real> undefined, const Real (&y)[n], const Real (&weight)[n], auto&& evaluate) {
+  constexpr double golden = 0.6180339887498949;
+  Real at[n];
+  for (int i = 0; i < n; ++i) at[i] = y[i];
+  for (const double side : {1.0, -1.0}) {
+    if (!any(undefined)) return;
+    for (int i = 0; i < n; ++i) {
+      const double turns = golden * (i + 1);
+      const double part = 0.5 + 0.5 * (turns - static_cast<int>(turns));
+      at[i] = select(undefined, y[i] + Real(side * part) / weight[i], at[i]);
     }
-  } else {
-    evaluate(lanes, y);
+    undefined = evaluate(undefined, at);
   }
 }
 

@@ -129,12 +129,13 @@ class Linearisation {
   /// Evaluates the Jacobians of a search for consistent values in the lanes of `mask`: beside the point where an entry
   /// is not finite.
   MANYFOLD_INLINE void evaluate(const Mask& mask, const LinearisationPoint<System, Real>& at) {
-    look_beside(at.y, at.weight, mask, [&](const Mask& lanes, const Real(&y)[System::n]) {
-      evaluate_at<false>(lanes, LinearisationPoint<System, Real>{at.t, y, at.dy, at.p, at.weight, at.rtol, at.h});
-      Mask undefined(false);
-      if constexpr (alone && looks_beside) undefined = lanes & !is_defined();
-      return undefined;
-    });
+    evaluate_at<false>(mask, at);
+    if constexpr (alone && looks_beside) {
+      look_beside(mask & !is_defined(), at.y, at.weight, [&](const Mask& lanes, const Real(&y)[System::n]) {
+        evaluate_at<false>(lanes, LinearisationPoint<System, Real>{at.t, y, at.dy, at.p, at.weight, at.rtol, at.h});
+        return Mask(lanes & !is_defined());
+      });
+    }
   }
 
   /// Brings Jacobians and factors up to date for a step of length `h` in the lanes of `live`; returns those whose
@@ -179,25 +180,30 @@ class Linearisation {
   template <bool keeps, class State>
   MANYFOLD_INLINE void update(const Mask& outdated, const Mask& refactor, const State& state, Memory& memory,
                               WorkCounters<Real>& work, auto&& factor) {
-    Mask wanted = outdated;
-    look_beside(state.y, state.weight, refactor, [&](const Mask& lanes, const Real(&y)[System::n]) {
-      if (any(wanted)) {
+    const auto renew_at = [&](const Mask& evaluated, const Mask& factored, const Real(&y)[System::n]) {
+      if (any(evaluated)) {
         const LinearisationPoint<System, Real> at{state.t, y, state.dy, state.p, state.weight, state.rtol, state.h};
-        evaluate_at<keeps>(wanted, at);
+        evaluate_at<keeps>(evaluated, at);
       }
-      if (any(lanes)) {
-        const Mask good = factor(lanes);
-        memory.singular = (memory.singular & !lanes) | (lanes & !good);
+      if (any(factored)) {
+        const Mask good = factor(factored);
+        memory.singular = (memory.singular & !factored) | (factored & !good);
       }
-      count_work<Real>(work.jacobians, wanted, Real(1.0));
+      count_work<Real>(work.jacobians, evaluated, Real(1.0));
       if constexpr (System::residuals_of_jacobian() > 0) {
-        count_work<Real>(work.residuals, wanted, Real(static_cast<double>(System::residuals_of_jacobian())));
+        count_work<Real>(work.residuals, evaluated, Real(static_cast<double>(System::residuals_of_jacobian())));
       }
-      count_work<Real>(work.factorizations, lanes, Real(1.0));
-      wanted = Mask(false);
-      if constexpr (alone && looks_beside) wanted = lanes & memory.singular & !is_defined();
-      return wanted;
-    });
+      count_work<Real>(work.factorizations, factored, Real(1.0));
+    };
+    renew_at(outdated, refactor, state.y);
+    if constexpr (alone && looks_beside) {
+      const Mask singular = refactor & memory.singular;
+      if (!any(singular)) return;
+      look_beside(singular & !is_defined(), state.y, state.weight, [&](const Mask& lanes, const Real(&y)[System::n]) {
+        renew_at(lanes, lanes, y);
+        return Mask(lanes & memory.singular & !is_defined());
+      });
+    }
   }
 
   /// Asks other kernels for factors of shift F_y' + F_y, or what a method makes of the shift.

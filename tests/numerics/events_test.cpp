@@ -156,8 +156,8 @@ struct Charger {
   static constexpr void action(auto, const auto&, auto&, const auto&, const auto&, auto& d) { d[0] = 1.0; }
 };
 
-// The voltage crosses the threshold at which it is held with every error of the overvoltage. That took 16
-// events and more at rtol 1e-4. Reference: SciPy's Radau and DOP853 at rtol 1e-12, which agree to 1e-12.
+// The voltage crosses the threshold at which it is held with every error of the overvoltage: `rodas5p` logged 16 events
+// at rtol 1e-4, and the others more than 64. Reference: SciPy's Radau and DOP853 at rtol 1e-12, which agree to 1e-12.
 TEST(Charger, AVoltageThatIsHeldAtItsThresholdDoesNotCrossItAgain) {
   const std::vector<double> exact = {0.7899726194609, 0.0216248479790, 0.0013513884611};
   const auto expect = [&](const LoadedKernel& kernel) {
@@ -172,8 +172,12 @@ TEST(Charger, AVoltageThatIsHeldAtItsThresholdDoesNotCrossItAgain) {
       const test::Results results = charger.solve();
       ASSERT_EQ(results.outcomes[0].status, Status::success) << kernel.kernel->method << " " << rtol;
       ASSERT_EQ(results.events[0].size(), 1U) << kernel.kernel->method << " " << rtol;
-      EXPECT_NEAR(results.events[0][0].time, 0.5241912101617, 5.0 * rtol) << kernel.kernel->method;
-      EXPECT_LE(test::largest_error(results.values, exact, rtol), 10.0) << kernel.kernel->method << " " << rtol;
+      // Until then the charge is linear in t, and the others are constant.
+      EXPECT_NEAR(results.events[0][0].time, 0.5241912101617, 1e-12) << kernel.kernel->method << " " << rtol;
+      const double error = test::largest_error(results.values, exact, rtol);
+      std::cout << kernel.kernel->method << " rtol " << rtol << ": error/tolerance " << error << "\n";
+      // Up to 1.5, over 30 steps.
+      EXPECT_LE(error, 5.0) << kernel.kernel->method << " " << rtol;
     }
   };
   test::for_each_kernel<Charger, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
@@ -204,7 +208,9 @@ TEST(Store, ACrossingBeforeTheEndOfTheDomainOfARootFunctionIsFound) {
     const test::Results results = stores.solve();
     for (std::size_t i = 0; i < 3; ++i) {
       const double left = std::exp(stores.parameters[i]);
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
       ASSERT_EQ(results.events[i].size(), 1U) << kernel.kernel->method << " " << i;
+      // The level is linear in t, which every method follows up to rounding.
       EXPECT_NEAR(results.events[i][0].time, 1.0 - left, 1e-12) << kernel.kernel->method << " " << i;
       EXPECT_NEAR(results.values[i], left, 1e-12) << kernel.kernel->method << " " << i;
     }

@@ -41,7 +41,8 @@ TEST(FillingTank, BeginsWhereDerivativesAreNotFinite) {
       const double error = test::largest_error(result.values, exact, rtol);
       std::cout << kernel.kernel->method << " rtol " << rtol << ": error/tolerance " << error << ", "
                 << result.outcomes[0].counters.steps << " steps\n";
-      EXPECT_LE(error, 5.0) << kernel.kernel->method << " " << rtol;
+      // Up to 0.7: one step begins where its matrix is not exact.
+      EXPECT_LE(error, 2.0) << kernel.kernel->method << " " << rtol;
     }
   };
   test::for_each_kernel<FillingTank, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
@@ -52,6 +53,43 @@ TEST(FillingTank, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({i % 3 == 0 ? 20.0 : 20.0 + i});
   test::expect_independence<FillingTank>(rows, 2.0);
+}
+
+/// A level that rises above the surface, or falls below it: the root is defined on one side.
+struct TwoSidedTank {
+  static constexpr const char* name = "two_sided_tank";
+  static constexpr double t_span[] = {0.0, 2.0};
+  static constexpr Variable variables[] = {{.name = "level"}};
+  static constexpr Parameter parameters[] = {{.name = "side", .value = 1.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = p[0] * (1.0 - sqrt(p[0] * y[0]));
+  }
+};
+
+// Of the lanes of a pack some find their derivatives above their levels, and others, later, below.
+TEST(TwoSidedTank, DoesNotDependOnItsNeighbours) {
+  test::expect_independence<TwoSidedTank>({{1.0}, {-1.0}, {1.0}, {1.0}, {-1.0}, {0.5}, {-2.0}, {1.0}}, 2.0);
+}
+
+TEST(TwoSidedTank, FindsDerivativesOnEitherSide) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    test::Ensemble tanks{};
+    tanks.loaded = &kernel;
+    tanks.parameters = {1.0, -1.0};
+    tanks.times = {0.5, 2.0};
+    tanks.t_end = 2.0;
+    tanks.rtol = 1e-6;
+    tanks.atol = {1e-6};
+    const test::Results result = tanks.solve();
+    for (const std::size_t i : {0, 1}) {
+      ASSERT_EQ(result.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+    }
+    // As in the filling tank.
+    EXPECT_LE(test::largest_error(result.values, {0.303841254326, 0.707963485, -0.303841254326, -0.707963485}, 1e-6),
+              2.0)
+        << kernel.kernel->method;
+  };
+  test::for_each_kernel<TwoSidedTank, Radau5, Rodas5p, Esdirk54>(expect);
 }
 
 }  // namespace

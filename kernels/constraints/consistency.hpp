@@ -203,13 +203,15 @@ class Consistency {
 
   MANYFOLD_INLINE void evaluate(const Mask& mask, const Real& t, const Derivatives<Real>& x,
                                 const Real (&p)[System::constants_size], const Real (&weight)[n], double rtol) {
-    const auto undefined = [&](const Mask& lanes, const Real(&y)[n]) {
-      System::jacobian(t, y, x[1], p, weight, rtol, Real(1.0), by_y_, by_dy_);
-      return Mask(lanes & !(all_finite(by_y_) & all_finite(by_dy_)));
-    };
-    const Mask lanes = undefined(mask, x[0]);
-    if constexpr (looks_beside) look_beside(lanes, x[0], weight, undefined);
+    System::jacobian(t, x[0], x[1], p, weight, rtol, Real(1.0), by_y_, by_dy_);
+    if constexpr (looks_beside) {
+      look_beside(mask & !is_defined(), x[0], weight, [&](const Mask& lanes, const Real(&y)[n]) {
+        System::jacobian(t, y, x[1], p, weight, rtol, Real(1.0), by_y_, by_dy_);
+        return Mask(lanes & !is_defined());
+      });
+    }
   }
+  MANYFOLD_INLINE Mask is_defined() const { return all_finite(by_y_) & all_finite(by_dy_); }
   MANYFOLD_INLINE Real entry(int i, int j) const {
     return Form::of_variable(j) == Form::of_equation(i) ? by_y_[System::entries_y.slot(i, j)]
                                                         : by_dy_[System::entries_dy.slot(i, j)];

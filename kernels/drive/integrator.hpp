@@ -9,6 +9,7 @@
 #include "../methods/interior.hpp"
 #include "../methods/method.hpp"
 #include "../start/consistent_lanes.hpp"
+#include "../start/kept_branch.hpp"
 #include "branch_follower.hpp"
 #include "step_controller.hpp"
 
@@ -65,6 +66,9 @@ class Integrator {
   static constexpr bool settles_starts = checks_ends && !Method::makes_past && requires(typename State::Path path) {
     path.rest(Mask(false), 0);
   };
+  /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
+  static constexpr bool keeps_branches =
+      System::has_events && Branch::changes_branches && manyfold::keeps_branches<Alone<System>>();
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
   static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?
@@ -317,11 +321,13 @@ class Integrator {
   MANYFOLD_OUTLINE void leave_events() {
     Mask lanes = passage_.struck & live();
     if (!any(lanes)) return;
+    typename Either<keeps_branches, JumpSide<Alone<System>, Real>, None>::type before;
+    if constexpr (keeps_branches) put_side(before);
     const Mask restless = passage_.monitor.act(lanes, state_);
     // The step goes on as long as the last one was, or as the derivatives after the actions allow. A step that was cut
     // for an event says nothing of the next.
     Real h = max(abs(state_.h), abs(passage_.proposed));
-    const Real first_step = make_consistent(lanes, Real(10.0) * h);
+    const Real first_step = make_consistent(lanes, Real(10.0) * h, before);
     lanes = lanes & live();
     const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
     const Mask storm = passage_.monitor.restart(lanes, state_, forward) | (lanes & restless);
@@ -586,15 +592,29 @@ class Integrator {
     return met;
   }
 
+  MANYFOLD_INLINE void put_side(JumpSide<Alone<System>, Real>& side) const {
+    side.t = state_.t;
+    for (int i = 0; i < n; ++i) {
+      side.y[i] = state_.y[i];
+      side.dy[i] = state_.dy[i];
+    }
+    for (int i = 0; i < System::constants_size; ++i) side.p[i] = state_.p[i];
+  }
+
   /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
-  /// are none. Returns the first step that suits them.
-  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span) {
+  /// are none. `before`: the side before the actions, if branches are kept. Returns the first step that suits them.
+  MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span, const auto& before) {
     ConsistentLanes<System, Real> found;
     for (int i = 0; i < n; ++i) {
       found.y[i] = state_.y[i];
       found.dy[i] = state_.dy[i];
     }
     find_consistent(lanes, state_.t, span, state_.p, options_.tolerances, found);
+    if constexpr (keeps_branches) {
+      JumpSide<Alone<System>, Real> behind;
+      put_side(behind);
+      keep_branch(lanes, span, before, behind, options_.tolerances, found);
+    }
     const auto put = [&](Real& to, const Real& value) { to = select(lanes, value, to); };
     put(status_, found.status);
     put(passage_.residual_norm, found.residual_norm);

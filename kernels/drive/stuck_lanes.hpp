@@ -1,8 +1,7 @@
 #pragma once
 // Lanes that no step leads on: where a source has jumped, or a branch of the algebraic equations has ended, they go on
 // behind that.
-#include "../start/branch_search.hpp"
-#include "../start/consistent_lanes.hpp"
+#include "../start/kept_branch.hpp"
 #include "jumps.hpp"
 
 namespace manyfold {
@@ -36,6 +35,18 @@ MANYFOLD_RARE void go_behind_jump(StuckLanes<System, Real>& point) {
   }
   const Real span = max(abs(point.t_end - behind), abs(behind));
   find_consistent(lanes, behind, span, point.p, point.tolerances, found);
+  if constexpr (keeps_branches<System>() && !coarse_time<Real>) {
+    JumpSide<System, Real> side;
+    side.t = before;
+    for (int i = 0; i < n; ++i) {
+      side.y[i] = point.y[i] + (before - point.t) * point.dy[i];
+      side.dy[i] = point.dy[i];
+    }
+    for (int i = 0; i < System::constants_size; ++i) side.p[i] = point.p[i];
+    JumpSide<System, Real> other_side = side;
+    other_side.t = behind;
+    keep_branch(jumps, span, side, other_side, point.tolerances, found);
+  }
   const Mask passed = lanes & (found.status == Real(running)) & (jumps | (found.moved & found.close));
   point.elsewhere = point.elsewhere | (passed & jumps);
   go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
@@ -49,15 +60,20 @@ MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
   Mask lanes = point.hopeless & !point.passed;
   Real ahead = negligible_step(point.t, point.t_end);
   ahead = select(point.h < Real(0.0), -ahead, ahead);
+  TimePath<System, Real> path{point.t, {}, {}, point.p};
+  for (int i = 0; i < n; ++i) {
+    path.y[i] = point.y[i];
+    path.dy[i] = point.dy[i];
+  }
   // Steps may end shortly before the branch does.
   for (int k = 0; k < 3 && any(lanes); ++k) {
     ConsistentLanes<System, Real> found;
     for (int i = 0; i < n; ++i) {
-      found.y[i] = point.y[i];
-      found.dy[i] = point.dy[i];
+      found.y[i] = path.y[i];
+      found.dy[i] = path.dy[i];
     }
     Mask elsewhere(false);
-    const Mask branch = BranchSearch<System, Real>(point.tolerances, point.p)
+    const Mask branch = BranchSearch<System, Real, TimePath<System, Real>>(point.tolerances, path)
                             .find(lanes, point.t, ahead, point.t_before, point.y_before, found.y, found.dy, elsewhere);
     const Real behind = point.t + ahead;
     const Real span = max(abs(point.t_end - behind), abs(behind));

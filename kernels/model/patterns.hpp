@@ -135,15 +135,17 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     }
   }
 
-  static constexpr bool evaluate_forces() {
+  /// Do the variables that are `sought` stand in equations that are `meant` otherwise than as a sum with factors that
+  /// the others determine?
+  static constexpr bool evaluate_nonlinear(auto&& sought, auto&& meant) {
     SlopeUse y[n];
     SlopeUse F[n];
     for (int i = 0; i < n; ++i) {
-      if (is_force(i)) y[i] = SlopeUse::slope();
+      if (sought(i)) y[i] = SlopeUse::slope();
     }
     evaluate_with(y, F);
-    for (const SlopeUse& residual : F) {
-      if (residual.other) return true;
+    for (int i = 0; i < n; ++i) {
+      if (meant(i) && F[i].other) return true;
     }
     return false;
   }
@@ -181,9 +183,19 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   /// Do such variables stand in the equations otherwise than as a sum with factors that the others determine?
   static constexpr bool has_bent_forces() {
     if constexpr (highest_index() > 1 && known_pattern) {
-      return evaluate_forces();
+      return evaluate_nonlinear([](int i) { return is_force(i); }, [](int) { return true; });
     } else {
       return false;
+    }
+  }
+  /// Do algebraic variables stand in the equations that determine them otherwise than as a sum with factors that the
+  /// others determine? Then they may have several solutions.
+  static constexpr bool has_nonlinear_constraints() {
+    if constexpr (known_pattern) {
+      return evaluate_nonlinear([](int i) { return !derivative_occurs(i); },
+                                [](int i) { return !mass_form || found.by_dy.row[i].next(0) < 0; });
+    } else {
+      return true;
     }
   }
   static constexpr Pattern<n> pattern_y = found.by_y;

@@ -6,44 +6,49 @@
 // but for a combination q, which the passage of time violates: the curve F(t, y, y') = lambda q is followed from the
 // fold to where it arrives at lambda = 0. For one unknown that is what any fast dynamics do. Seydel, Practical
 // Bifurcation and Stability Analysis, chapter 4: continuation along an arc length, here of the algebraic variables.
-#include "../algebra/factors.hpp"
-#include "../control/error_norm.hpp"
-#include "../stage/linearisation.hpp"
-#include "initial_unknowns.hpp"
+#include "search_matrix.hpp"
 
 namespace manyfold {
 
-/// Can a branch of algebraic variables end? On devices the code would cost every step registers.
-template <class System>
-constexpr bool has_branches() {
-#if defined(__CUDACC__)
-  return false;
-#else
-  if (System::highest_index() > 1 || System::singular_mass_matrix()) return false;
-  for (int j = 0; j < System::n; ++j) {
-    if (!System::derivative_occurs(j)) return true;
-  }
-  return false;
-#endif
-}
-
+/// Time as what leads along branches, from (y, y') at t: differential variables go on by their slope.
 template <class System, class Real>
+struct TimePath {
+  static constexpr int n = System::n;
+  Real t;
+  Real y[n];
+  Real dy[n];
+  const Real (&p)[System::constants_size];
+
+  MANYFOLD_INLINE void move_to(const Real& time, Real (&to)[n]) const {
+    for (int i = 0; i < n; ++i) {
+      if (System::derivative_occurs(i)) to[i] = y[i] + (time - t) * dy[i];
+    }
+  }
+  MANYFOLD_INLINE void residual(const Real& time, const Real (&at)[n], const Real (&slope)[n], Real (&F)[n]) const {
+    System::residual(time, at, slope, p, F);
+  }
+  MANYFOLD_INLINE void evaluate(const MaskOf<Real>& lanes, const Real& time, const Real (&at)[n],
+                                const Real (&slope)[n], SearchMatrix<System, Real>& matrix) const {
+    matrix.evaluate(lanes, time, at, slope, p);
+  }
+};
+
+/// `Path` leads along branches by a parameter t: it says where the differential variables are and what F and its
+/// matrix.
+template <class System, class Real, class Path>
 class BranchSearch {
  public:
   using Mask = MaskOf<Real>;
   static constexpr int n = System::n;
 
-  BranchSearch(const Tolerances<n>& tolerances, const Real (&p)[System::constants_size])
-      : p_(p), rtol_(tolerances.rtol), tolerances_(tolerances) {
-    factors_.use(workspace_);
-  }
+  BranchSearch(const Tolerances<n>& tolerances, const Path& path) : path_(path), tolerances_(tolerances) {}
 
   /// Looks from (y, y'), consistent at t, for values at t + `ahead`, where the branch has ended or is steeper than time
   /// resolves; `before` is a point of the branch at `t_before`. Returns the lanes in which it found some: in y and y',
-  /// to be made consistent. In those of `elsewhere` it is another branch. Differential variables go on by their slope.
+  /// to be made consistent. In those of `elsewhere` it is another branch.
   MANYFOLD_INLINE Mask find(const Mask& lanes, const Real& t, const Real& ahead, const Real& t_before,
                             const Real (&before)[n], Real (&y)[n], Real (&dy)[n], Mask& elsewhere) {
-    error_weights(tolerances_, y, weight_);
+    matrix_.measure(tolerances_, y);
     Curve curve;
     const Mask started = start(lanes, t, ahead, t_before, before, y, dy, curve);
     const Mask found = follow(started, t + ahead, curve, elsewhere);
@@ -55,11 +60,7 @@ class BranchSearch {
   }
 
  private:
-  using Unknowns = InitialUnknowns<System, false>;
-  using Structure = SearchStructure<System, false>;
-  using Point = LinearisationPoint<System, Real>;
-  static constexpr Unknowns unknowns = {};
-  static constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  using Matrix = SearchMatrix<System, Real>;
   static constexpr int most_steps = 200;
   static constexpr int most_corrections = 8;
   // Lengths are in tolerances.
@@ -77,42 +78,14 @@ class BranchSearch {
     Real rise;  ///< of lambda along it
     Real q[n];
 
-    MANYFOLD_INLINE Real& unknown(int k) {
-      const int i = unknowns.variable[k];
-      return unknowns.derivative[k] ? dy[i] : y[i];
-    }
     MANYFOLD_INLINE void move(const Mask& lanes, const Real& by, const Real (&along)[n]) {
-      for (int k = 0; k < n; ++k) unknown(k) += select(lanes, by * along[k], Real(0.0));
+      for (int k = 0; k < n; ++k) Matrix::unknown(k, y, dy) += select(lanes, by * along[k], Real(0.0));
     }
   };
 
-  /// The scalar product of the algebraic variables, in tolerances.
-  MANYFOLD_INLINE Real product(const Real (&a)[n], const Real (&b)[n]) const {
-    Real sum(0.0);
-    for (int k = 0; k < n; ++k) {
-      const Real weight = unknowns.derivative[k] ? Real(0.0) : weight_[unknowns.variable[k]];
-      sum += (a[k] * weight) * (b[k] * weight);
-    }
-    return sum;
-  }
-
-  MANYFOLD_RARE Mask factor(const Mask& lanes, const Real& t, const Curve& at) {
-    const Real step(1e-6);
-    const Point point{t, at.y, at.dy, p_, weight_, rtol_, step};
-    matrices_.evaluate(lanes, point);
-    return factors_.template factor<false>(lanes, [&](auto k) {
-      const int i = entries.row[k];
-      const int unknown = entries.column[k];
-      const int j = unknowns.variable[unknown];
-      return unknowns.derivative[unknown] ? matrices_.entry_dy(System::entries_dy.slot(i, j)) : matrices_.entry_y(i, j);
-    });
-  }
-
-  /// Differential variables of `at` go on for `time`.
-  static MANYFOLD_INLINE void drift(const Real& time, const Real (&y)[n], const Real (&dy)[n], Curve& at) {
-    for (int i = 0; i < n; ++i) {
-      if (System::derivative_occurs(i)) at.y[i] = y[i] + time * dy[i];
-    }
+  MANYFOLD_INLINE Mask factor(const Mask& lanes, const Real& t, const Curve& at) {
+    path_.evaluate(lanes, t, at.y, at.dy, matrix_);
+    return matrix_.factor(lanes);
   }
 
   /// The curve next to (y, y'), at t + `ahead`. Behind the end of a branch lambda is positive, but for a tolerance.
@@ -129,24 +102,24 @@ class BranchSearch {
     // The residual that a Newton iteration leaves, over a time in which more than rounding errors change.
     Real time = Real(100.0) * ahead;
     Curve later = curve;
-    drift(time, y, dy, later);
+    path_.move_to(t + time, later.y);
     Real delta[n];
-    System::residual(t + time, later.y, later.dy, p_, delta);
-    factors_.solve(delta);
-    const Real part = min(Real(1.0), Real(most_drift) / sqrt(product(delta, delta)));
+    path_.residual(t + time, later.y, later.dy, delta);
+    matrix_.solve(delta);
+    const Real part = min(Real(1.0), Real(most_drift) / matrix_.length(delta));
     time *= part;
-    drift(time, y, dy, later);
+    path_.move_to(t + time, later.y);
     later.move(good, -part, delta);
-    System::residual(t + time, later.y, later.dy, p_, curve.q);
+    path_.residual(t + time, later.y, later.dy, curve.q);
     for (int i = 0; i < n; ++i) curve.direction[i] = curve.q[i];
-    factors_.solve(curve.direction);
-    const Real size = sqrt(product(curve.direction, curve.direction));
+    matrix_.solve(curve.direction);
+    const Real size = matrix_.length(curve.direction);
     good = good & (size > Real(0.0)) & is_finite(size);
     for (int i = 0; i < n; ++i) {
       curve.q[i] /= size;
       curve.direction[i] /= size;
     }
-    drift(ahead, y, dy, curve);
+    path_.move_to(t + ahead, curve.y);
     good = good & correct(good, t + ahead, Real(0.0), curve);
     const Real side = select(curve.lambda < Real(-1.0), Real(-1.0), Real(1.0));
     curve.lambda *= side;
@@ -158,8 +131,8 @@ class BranchSearch {
     good = good & factor(good, t_before, of_branch);
     Real slope[n];
     for (int i = 0; i < n; ++i) slope[i] = curve.q[i];
-    factors_.solve(slope);
-    const Real way = select(product(slope, curve.direction) > Real(0.0), Real(-1.0), Real(1.0));
+    matrix_.solve(slope);
+    const Real way = select(matrix_.product(slope, curve.direction) > Real(0.0), Real(-1.0), Real(1.0));
     for (int k = 0; k < n; ++k) curve.direction[k] *= way;
     curve.rise *= side * way;
     return good;
@@ -214,23 +187,23 @@ class BranchSearch {
       searching = searching & factor(searching, t, curve);
       Real delta[n];
       Real slope[n];
-      System::residual(t, curve.y, curve.dy, p_, delta);
+      path_.residual(t, curve.y, curve.dy, delta);
       for (int i = 0; i < n; ++i) {
         delta[i] -= curve.lambda * curve.q[i];
         slope[i] = curve.q[i];
       }
-      factors_.solve(delta);
-      factors_.solve(slope);
-      const Real change = (product(from.direction, delta) - along) / product(from.direction, slope);
+      matrix_.solve(delta);
+      matrix_.solve(slope);
+      const Real change = (matrix_.product(from.direction, delta) - along) / matrix_.product(from.direction, slope);
       for (int k = 0; k < n; ++k) delta[k] = change * slope[k] - delta[k];
-      const Real size = sqrt(product(delta, delta));
+      const Real size = matrix_.length(delta);
       searching = searching & is_finite(size) & is_finite(change);
       curve.move(searching, Real(1.0), delta);
       curve.lambda += select(searching, change, Real(0.0));
-      along += select(searching, product(from.direction, delta), Real(0.0));
+      along += select(searching, matrix_.product(from.direction, delta), Real(0.0));
       const Mask close = searching & (size <= Real(0.01) * max(length, Real(1.0)));
-      const Real forward = select(product(from.direction, slope) < Real(0.0), Real(-1.0), Real(1.0));
-      const Real rise = forward / sqrt(product(slope, slope));
+      const Real forward = select(matrix_.product(from.direction, slope) < Real(0.0), Real(-1.0), Real(1.0));
+      const Real rise = forward / matrix_.length(slope);
       for (int k = 0; k < n; ++k) curve.direction[k] = select(close, rise * slope[k], curve.direction[k]);
       curve.rise = select(close, rise, curve.rise);
       met = met | close;
@@ -239,13 +212,9 @@ class BranchSearch {
     return met;
   }
 
-  const Real (&p_)[System::constants_size];
-  double rtol_;
+  const Path& path_;
   const Tolerances<n>& tolerances_;
-  Real weight_[n];
-  Factors<Real, Structure> factors_;
-  typename Factors<Real, Structure>::Workspace workspace_;
-  Linearisation<System, Real> matrices_;
+  Matrix matrix_;
 };
 
 }  // namespace manyfold

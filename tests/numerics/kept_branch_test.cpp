@@ -1,0 +1,175 @@
+// Algebraic equations with several solutions, where an action makes an instance jump: it stays on its branch.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/accuracy.hpp"
+
+namespace manyfold {
+namespace {
+
+/// A drug that binds to its target, in quasi-equilibrium: C^2 - C (L - R - K) - K L = 0 for the drug that is free. It
+/// is given as doses at times 0.5 and 2. Mager & Krzyzanski, Pharm. Res. 22 (2005), equations 12-15.
+struct BindingDrug {
+  static constexpr const char* name = "binding_drug";
+  static constexpr double t_span[] = {0.0, 4.0};
+  static constexpr Variable variables[] = {
+      {.name = "drug"}, {.name = "target", .initial = 4.0}, {.name = "free_drug", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "dose", .value = 20.0}, {.name = "K", .value = 0.5}};
+  static constexpr Event events[] = {{.name = "dose", .scheduled = 2}};
+  static constexpr Discrete discrete[] = {{.name = "doses"}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto bound = y[0] - y[2];
+    f[0] = -0.3 * y[2] - 1.0 * bound;
+    f[1] = 0.8 - 0.2 * (y[1] - bound) - 1.0 * bound;
+    f[2] = y[2] * y[2] - y[2] * (y[0] - y[1] - p[1]) - p[1] * y[0];
+  }
+  static constexpr void event_times(const auto&, auto& times) {
+    times[0] = 0.5;
+    times[1] = 2.0;
+  }
+  static constexpr void action(auto, const auto&, auto& y, const auto&, const auto& p, auto& d) {
+    y[0] = y[0] + p[0];
+    d[0] = d[0] + 1.0;
+  }
+};
+
+/// The positive solution.
+double free_drug(double drug, double target, double K) {
+  const double half = 0.5 * (drug - target - K);
+  const double root = std::sqrt(half * half + K * drug);
+  return half > 0.0 ? half + root : K * drug / (root - half);
+}
+
+std::vector<std::vector<double>> doses() {
+  test::Uniform uniform(3);
+  std::vector<std::vector<double>> rows = {{20.0, 0.5}};
+  while (rows.size() < 60)
+    rows.push_back({std::pow(10.0, 3.0 * uniform() - 0.5), std::pow(10.0, 3.0 * uniform() - 2.0)});
+  return rows;
+}
+
+// Newton's method from the values before a dose finds the negative solution if the dose exceeds the target.
+TEST(BindingDrug, StaysOnItsBranchBehindDoses) {
+  const auto expect = [&](const LoadedKernel& kernel) {
+    test::Ensemble ensemble;
+    ensemble.loaded = &kernel;
+    ensemble.t_end = 4.0;
+    for (const auto& row : doses()) ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
+    ensemble.times = {0.5000001, 1.0, 2.0, 2.0000001, 4.0};
+    for (const double rtol : {1e-4, 1e-8}) {
+      ensemble.rtol = rtol;
+      ensemble.atol.assign(3, rtol);
+      const test::Results results = ensemble.solve();
+      double worst = 0.0;
+      for (std::size_t i = 0; i < doses().size(); ++i) {
+        ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+        for (std::size_t k = 0; k < ensemble.times.size(); ++k) {
+          const double* y = &results.values[(i * ensemble.times.size() + k) * 3];
+          const double exact = free_drug(y[0], y[1], doses()[i][1]);
+          worst = std::max(worst, std::abs(y[2] - exact) / (rtol + rtol * exact));
+        }
+      }
+      std::cout << kernel.kernel->method << " rtol " << rtol << ": error/tolerance " << worst << "\n";
+      EXPECT_LE(worst, 1.0) << kernel.kernel->method << " " << rtol;
+    }
+  };
+  test::for_each_kernel<BindingDrug, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
+}
+
+TEST(BindingDrug, DoesNotDependOnItsNeighbours) {
+  test::expect_independence<BindingDrug>(doses(), 4.0);
+}
+
+/// The same equation with a drug that a source gives from t = 1 on, without an event.
+struct SteppedDrug {
+  static constexpr const char* name = "stepped_drug";
+  static constexpr double t_span[] = {0.0, 2.0};
+  static constexpr Variable variables[] = {{.name = "effect"}, {.name = "free_drug", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "dose", .value = 20.0}, {.name = "K", .value = 0.5}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto drug = select(t < 1.0, 0.0 * p[0], p[0]);
+    f[0] = y[1] - y[0];
+    f[1] = y[1] * y[1] - y[1] * (drug - 4.0 - p[1]) - p[1] * drug;
+  }
+};
+
+TEST(SteppedDrug, StaysOnItsBranchBehindTheStep) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    test::Ensemble ensemble;
+    ensemble.loaded = &kernel;
+    ensemble.t_end = 2.0;
+    for (const auto& row : doses()) ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
+    const test::Results results = ensemble.solve();
+    for (std::size_t i = 0; i < doses().size(); ++i) {
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+      const double exact = free_drug(doses()[i][0], 4.0, doses()[i][1]);
+      EXPECT_NEAR(results.values[2 * i + 1], exact, 1e-6 * (1.0 + exact)) << kernel.kernel->method << " " << i;
+    }
+  };
+  test::for_each_kernel<SteppedDrug, Radau5, Rodas5p>(expect);
+}
+
+/// z^3 - 3 z = x + input has three solutions for |x + input| < 2, of which the middle one is no branch that anything
+/// stays on. Actions change x, the input or both.
+struct Folded {
+  static constexpr const char* name = "folded";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Variable variables[] = {{.name = "x", .initial = -1.0},
+                                           {.name = "z", .initial = -1.532088886237956, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "first"}, {.name = "second"}, {.name = "share"}};
+  static constexpr Event events[] = {{.name = "first", .scheduled = 1}, {.name = "second", .scheduled = 1}};
+  static constexpr Discrete discrete[] = {{.name = "input"}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = 0.0 * y[0];
+    f[1] = y[1] * y[1] * y[1] - 3.0 * y[1] - y[0] - p[3];
+  }
+  static constexpr void event_times(const auto&, auto& times) {
+    times[0] = 1.0;
+    times[1] = 2.0;
+  }
+  static constexpr void action(auto event, const auto&, auto& y, const auto&, const auto& p, auto& d) {
+    const auto sum = event == 0 ? p[0] : p[1];
+    y[0] = p[2] * sum;
+    d[0] = sum - y[0];
+  }
+};
+
+/// Where a jump of x + input takes z from the lower or the upper branch.
+double behind_jump(double sum, double z) {
+  const bool upper = sum > 2.0 || (sum > -2.0 && z > 0.0);
+  const double side = upper ? 1.0 : -1.0;
+  const double scaled = 0.5 * side * sum;
+  return side * 2.0 * (scaled > 1.0 ? std::cosh(std::acosh(scaled) / 3.0) : std::cos(std::acos(scaled) / 3.0));
+}
+
+// Newton's method from the values before finds the middle solution or none: it comes to rest where z^3 - 3 z has an
+// extremum. Both folds are passed, and jumps end as close as 1e-3 to them.
+TEST(Folded, GoesOnWhereItsBranchLeads) {
+  std::vector<std::vector<double>> rows;
+  test::Uniform uniform(17);
+  for (const double sum : {1.999, 2.001, 29.0}) rows.push_back({sum, -sum, 1.0});
+  while (rows.size() < 200)
+    rows.push_back({12.0 * uniform() - 6.0, 12.0 * uniform() - 6.0, std::round(2.0 * uniform()) / 2.0});
+  test::Ensemble ensemble;
+  for (const auto& row : rows) ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
+  ensemble.t_end = 3.0;
+  ensemble.times = {1.5, 3.0};
+  const auto expect = [&](const LoadedKernel& kernel) {
+    ensemble.loaded = &kernel;
+    const test::Results results = ensemble.solve();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+      const double first = behind_jump(rows[i][0], -1.5);
+      const double second = behind_jump(rows[i][1], first);
+      // Nothing moves between the jumps, and searches for consistent values end below a thousandth of the tolerance.
+      EXPECT_NEAR(results.values[4 * i + 1], first, 1e-7) << kernel.kernel->method << " " << i;
+      EXPECT_NEAR(results.values[4 * i + 3], second, 1e-7) << kernel.kernel->method << " " << i;
+    }
+  };
+  test::for_each_kernel<Folded, Radau5, Rodas5p>(expect);
+  test::expect_independence<Folded>(rows, 3.0);
+}
+
+}  // namespace
+}  // namespace manyfold

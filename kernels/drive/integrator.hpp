@@ -604,7 +604,7 @@ class Integrator {
   /// Consistent conditions after an event in the lanes of `lanes`: state_.y and state_.dy there, the status where there
   /// are none. `before`: the side before the actions, if branches are kept. Returns the first step that suits them.
   MANYFOLD_INLINE Real make_consistent(const Mask& lanes, const Real& span, const auto& before) {
-    ConsistentLanes<System, Real> found;
+    ConsistentLanes<Alone<System>, Real> found;
     for (int i = 0; i < n; ++i) {
       found.y[i] = state_.y[i];
       found.dy[i] = state_.dy[i];

@@ -21,31 +21,80 @@ struct JumpSide {
   Real p[System::constants_size];
 };
 
-/// The jump as what leads along branches, by s.
+/// The jump as what leads along branches, by s. Discrete numbers that equations compute with go along a line too; those
+/// that they choose by, and others, change over with F.
 template <class System, class Real>
-struct JumpPath {
+class JumpPath {
+ public:
+  using Side = JumpSide<System, Real>;
   static constexpr int n = System::n;
-  const JumpSide<System, Real>& before;
-  const JumpSide<System, Real>& behind;
+
+  JumpPath(const Side& before, const Side& behind) : before_(before), behind_(behind) {
+    for (int k = 0; k < System::discrete; ++k) change_[k] = continuous_change(k);
+  }
 
   MANYFOLD_INLINE void move_to(const Real& s, Real (&y)[n]) const {
     for (int i = 0; i < n; ++i) {
-      if (System::derivative_occurs(i)) y[i] = before.y[i] + s * (behind.y[i] - before.y[i]);
+      if (System::derivative_occurs(i)) y[i] = before_.y[i] + s * (behind_.y[i] - before_.y[i]);
     }
   }
   MANYFOLD_INLINE void residual(const Real& s, const Real (&y)[n], const Real (&dy)[n], Real (&F)[n]) const {
-    Real F_behind[n];
-    System::residual(before.t, y, dy, before.p, F);
-    System::residual(behind.t, y, dy, behind.p, F_behind);
+    Real p[System::constants_size];
+    Real behind[n];
+    constants_before(s, p);
+    System::residual(before_.t, y, dy, p, F);
+    constants_behind(s, p);
+    System::residual(behind_.t, y, dy, p, behind);
     for (int i = 0; i < n; ++i) {
-      F[i] = s * F_behind[i] + select(s < Real(1.0), (Real(1.0) - s) * F[i], Real(0.0));
+      F[i] = s * behind[i] + select(s < Real(1.0), (Real(1.0) - s) * F[i], Real(0.0));
     }
   }
   MANYFOLD_INLINE void evaluate(const MaskOf<Real>& lanes, const Real& s, const Real (&y)[n], const Real (&dy)[n],
                                 SearchMatrix<System, Real>& matrix) const {
-    matrix.evaluate(lanes, before.t, y, dy, before.p);
-    matrix.blend(lanes, s, behind.t, y, dy, behind.p);
+    Real p[System::constants_size];
+    constants_before(s, p);
+    matrix.evaluate(lanes, before_.t, y, dy, p);
+    constants_behind(s, p);
+    matrix.blend(lanes, s, behind_.t, y, dy, p);
   }
+
+ private:
+  /// What discrete number k changes by, in the lanes where F, at a quarter and three quarters of the way, is neither
+  /// that of its beginning nor that of its end.
+  MANYFOLD_INLINE Real continuous_change(int k) const {
+    const int number = System::first_discrete + k;
+    const Real change = behind_.p[number] - before_.p[number];
+    if (!any(change != Real(0.0))) return Real(0.0);
+    const auto residual_at = [&](double part, Real(&F)[n]) {
+      Real p[System::constants_size];
+      for (int i = 0; i < System::constants_size; ++i) p[i] = before_.p[i];
+      p[number] = part == 1.0 ? behind_.p[number] : p[number] + Real(part) * change;
+      System::residual(before_.t, before_.y, before_.dy, p, F);
+    };
+    Real first[n];
+    Real last[n];
+    residual_at(0.0, first);
+    residual_at(1.0, last);
+    MaskOf<Real> chosen(true);
+    for (const double part : {0.25, 0.75}) {
+      Real F[n];
+      residual_at(part, F);
+      for (int i = 0; i < n; ++i) chosen = chosen & ((F[i] == first[i]) | (F[i] == last[i]));
+    }
+    return select(chosen, Real(0.0), change);
+  }
+  MANYFOLD_INLINE void constants_before(const Real& s, Real (&p)[System::constants_size]) const {
+    for (int i = 0; i < System::constants_size; ++i) p[i] = before_.p[i];
+    for (int k = 0; k < System::discrete; ++k) p[System::first_discrete + k] += s * change_[k];
+  }
+  MANYFOLD_INLINE void constants_behind(const Real& s, Real (&p)[System::constants_size]) const {
+    for (int i = 0; i < System::constants_size; ++i) p[i] = behind_.p[i];
+    for (int k = 0; k < System::discrete; ++k) p[System::first_discrete + k] -= (Real(1.0) - s) * change_[k];
+  }
+
+  const Side& before_;
+  const Side& behind_;
+  Real change_[System::discrete > 0 ? System::discrete : 1];
 };
 
 template <class System, class Real>
@@ -75,7 +124,8 @@ class KeptBranch {
         next_y[i] = y[i];
         next_dy[i] = dy[i];
       }
-      const Mask good = correct(going & predict(going, s, next, next_y, next_dy), next, next_y, next_dy);
+      const Mask met = correct(going & predict(going, s, next, next_y, next_dy), next, next_y, next_dy);
+      const Mask good = met & leads_back(met, next, next_y, next_dy, s, y);
       s = select(good, next, s);
       for (int i = 0; i < n; ++i) {
         y[i] = select(good, next_y[i], y[i]);
@@ -103,6 +153,8 @@ class KeptBranch {
   static constexpr double usual = 1e-3;
   /// Each correction is at most this part of the one before, the first of the prediction: on another branch it is not.
   static constexpr double most_contraction = 0.25;
+  /// The way back ends at most this part of the prediction from where it began.
+  static constexpr double most_parting = 0.5;
   /// Corrections below, in tolerances or relative to the prediction, are the last.
   static constexpr double small_correction = 0.01;
 
@@ -159,6 +211,31 @@ class KeptBranch {
     return met;
   }
 
+  /// Does the prediction from (y, y') at s lead back to where the algebraic variables were at `before`? Behind a pole
+  /// it does not, although corrections are small by chance.
+  MANYFOLD_INLINE Mask leads_back(const Mask& lanes, const Real& s, const Real (&y)[n], const Real (&dy)[n],
+                                  const Real& before, const Real (&y_before)[n]) {
+    if (!any(lanes)) return lanes;
+    const Mask good = factor(lanes, s, y, dy);
+    Real back[n];
+    Real back_dy[n];
+    Real delta[n];
+    for (int i = 0; i < n; ++i) {
+      back[i] = y[i];
+      back_dy[i] = dy[i];
+    }
+    path_.move_to(before, back);
+    path_.residual(before, back, dy, delta);
+    matrix_.solve(delta);
+    subtract(good, delta, back, back_dy);
+    Real parting[n];
+    for (int k = 0; k < n; ++k) {
+      const int i = SearchMatrix<System, Real>::unknowns.variable[k];
+      parting[k] = back[i] - y_before[i];
+    }
+    return good & (matrix_.length(parting) <= max(Real(1.0), Real(most_parting) * predicted_));
+  }
+
   static MANYFOLD_INLINE void subtract(const Mask& lanes, const Real (&delta)[n], Real (&y)[n], Real (&dy)[n]) {
     for (int k = 0; k < n; ++k) SearchMatrix<System, Real>::unknown(k, y, dy) -= select(lanes, delta[k], Real(0.0));
   }
@@ -212,7 +289,7 @@ MANYFOLD_RARE void keep_branch(const MaskOf<Real>& lanes, const Real& span, cons
     other.y[i] = before.y[i];
     other.dy[i] = before.dy[i];
   }
-  const JumpPath<System, Real> path{before, behind};
+  const JumpPath<System, Real> path(before, behind);
   doubtful = KeptBranch<System, Real>(tolerances, path).follow(doubtful, other.y, other.dy);
   if (!any(doubtful)) return;
   for (int i = 0; i < n; ++i) {

@@ -171,5 +171,62 @@ TEST(Folded, GoesOnWhereItsBranchLeads) {
   test::expect_independence<Folded>(rows, 3.0);
 }
 
+/// A drum in which three components with K = K_1 / pressure come to equilibrium. The vapour fraction of its feed, one
+/// of two solutions of Rachford & Rice, lies between poles that move with the pressure, which steps.
+struct FlashDrum {
+  static constexpr const char* name = "flash_drum";
+  static constexpr double t_span[] = {0.0, 2.0};
+  static constexpr Variable variables[] = {{.name = "share", .initial = 0.4},
+                                           {.name = "vapour", .initial = 0.75, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "low", .value = 0.62}, {.name = "high", .value = 1.9}};
+  static constexpr Event events[] = {{.name = "raise", .scheduled = 1}, {.name = "lower", .scheduled = 1}};
+  static constexpr Discrete discrete[] = {{.name = "pressure", .initial = 1.0}, {.name = "steps"}};
+  static constexpr double K[] = {3.2, 1.1, 0.25};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto term = [&](const auto& feed, double K_1) {
+      const auto gain = K_1 / p[2] - 1.0;
+      return feed * gain / (1.0 + y[1] * gain);
+    };
+    f[0] = 0.0 * y[0];
+    f[1] = term(y[0], K[0]) + term(0.65 - y[0], K[1]) + term(0.0 * y[0] + 0.35, K[2]);
+  }
+  static constexpr void event_times(const auto&, auto& times) {
+    times[0] = 0.5;
+    times[1] = 1.0;
+  }
+  static constexpr void action(auto event, const auto&, auto&, const auto&, const auto& p, auto& d) {
+    d[0] = event == 0 ? p[1] : p[0];
+    d[1] = d[1] + 1.0;
+  }
+};
+
+// With the old vapour fraction the new equation is behind a pole.
+TEST(FlashDrum, StaysBetweenItsPoles) {
+  const auto expect = [](const LoadedKernel& kernel) {
+    test::Ensemble ensemble;
+    ensemble.loaded = &kernel;
+    ensemble.t_end = 2.0;
+    ensemble.times = {0.75, 2.0};
+    test::Uniform uniform(23);
+    for (int i = 0; i < 100; ++i) {
+      ensemble.parameters.push_back(0.4 + 0.5 * uniform());
+      ensemble.parameters.push_back(1.1 + 1.2 * uniform());
+    }
+    const test::Results results = ensemble.solve();
+    for (std::size_t i = 0; i < 100; ++i) {
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const double pressure = ensemble.parameters[2 * i + 1 - k];
+        const double vapour = results.values[4 * i + 2 * k + 1];
+        // All parts of the liquid are positive there, and nowhere else.
+        for (const double K : FlashDrum::K) {
+          EXPECT_GT(1.0 + vapour * (K / pressure - 1.0), 0.0) << kernel.kernel->method << " " << i << " " << k;
+        }
+      }
+    }
+  };
+  test::for_each_kernel<FlashDrum, Radau5, Rodas5p>(expect);
+}
+
 }  // namespace
 }  // namespace manyfold

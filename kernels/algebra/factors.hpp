@@ -94,6 +94,17 @@ class Factors {
   /// As `solve`, for numbers as they are stored.
   MANYFOLD_INLINE void solve_stored(auto& b) const { substitute_stored<false>(b); }
 
+  /// 1 or -1, of real numbers.
+  MANYFOLD_INLINE Real sign_of_determinant() const {
+    if constexpr (!exchanges) {
+      return sparse_.sign_of_determinant();
+    } else if constexpr (fixed_pivots) {
+      return select(exchanged_, pivoted_->sign_of_determinant(), sparse_.sign_of_determinant());
+    } else {
+      return pivoted_->sign_of_determinant();
+    }
+  }
+
   /// The lanes whose factors needed row exchanges.
   const Mask& exchanged() const { return exchanged_; }
 

@@ -70,6 +70,16 @@ class PivotedLU {
     return good;
   }
 
+  /// 1 or -1
+  MANYFOLD_INLINE Real sign_of_determinant() const {
+    Real sign(1.0);
+    for (int k = 0; k < n; ++k) {
+      sign = select(value_[k][k] < Real(0.0), -sign, sign);
+      sign = select(pivot_[k] == Real(static_cast<double>(k)), sign, -sign);
+    }
+    return sign;
+  }
+
   /// Both, for a matrix that is there.
   MANYFOLD_INLINE Mask factor(const Mask& mask, const Number (&matrix)[n][n]) {
     assemble(mask, [&](auto&& write) {

@@ -213,12 +213,29 @@ class SparseLU {
     each<n>([&](auto k) { b[pivot_row(k)] = x[k]; });
   }
 
+  /// 1 or -1
+  MANYFOLD_INLINE Real sign_of_determinant() const {
+    constexpr bool odd = parity(ordering.row) != parity(ordering.column);
+    Real sign(odd ? -1.0 : 1.0);
+    each<n>([&](auto k) { sign = select(value_[filled.slot(k, k)] < Real(0.0), -sign, sign); });
+    return sign;
+  }
+
   /// Takes over the factors of `other` in the lanes of `mask`.
   MANYFOLD_INLINE void assign(const Mask& mask, const SparseLU& other) {
     each<filled.size>([&](auto k) { value_[k] = select(mask, other.value_[k], value_[k]); });
   }
 
  private:
+  /// Is a permutation an odd number of exchanges?
+  static constexpr bool parity(const auto& order) {
+    bool odd = false;
+    for (int i = 0; i < n; ++i) {
+      for (int j = i + 1; j < n; ++j) odd = odd != (order[i] > order[j]);
+    }
+    return odd;
+  }
+
   /// In memory values gain nothing from being named, and code would have to be read too.
   static constexpr int unrolled_operations = is_strided<Structure>() ? 0 : 600;
   template <int Count>

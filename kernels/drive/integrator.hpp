@@ -66,9 +66,10 @@ class Integrator {
   static constexpr bool settles_starts = checks_ends && !Method::makes_past && requires(typename State::Path path) {
     path.rest(Mask(false), 0);
   };
+  /// May there be branches that Newton's method confuses?
+  static constexpr bool several_branches = Branch::changes_branches && manyfold::keeps_branches<Alone<System>>();
   /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
-  static constexpr bool keeps_branches =
-      System::has_events && Branch::changes_branches && manyfold::keeps_branches<Alone<System>>();
+  static constexpr bool keeps_branches = System::has_events && several_branches;
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
   static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?
@@ -279,6 +280,10 @@ class Integrator {
       if constexpr (Branch::changes_branches) {
         const Mask first = control_.failed_times(1.0, rejected | failed);
         if (any(first)) branch_.keep_anchor(first, state_, t_end_);
+      }
+      if constexpr (several_branches) {
+        const Mask ahead = failed & state_.ahead & !state_.patient;
+        if (any(ahead)) turn_back_from_folds(ahead);
       }
       if constexpr (settles_starts) {
         const Mask lost = control_.failed_times(failures_until_settled, rejected | failed);
@@ -566,6 +571,13 @@ class Integrator {
         state_.path.rest(found, i);
       }
     });
+  }
+
+  /// The next attempt in the lanes of `ahead` is to take its matrix from where the step leads. Behind a fold or a pole
+  /// of the algebraic equations Newton's method would find another branch with it, however far the step goes.
+  MANYFOLD_OUTLINE void turn_back_from_folds(const Mask& ahead) requires(several_branches) {
+    const PointAhead<Alone<System>, Real> end(ahead, state_, state_.h);
+    state_.ahead = state_.ahead & !folds_between<Alone<System>, Real>(ahead, options_.tolerances, state_, end);
   }
 
   /// Projects the end of the step in the lanes of `lanes`; returns those that are on the constraints then. The path

@@ -69,6 +69,7 @@ class SearchMatrix {
   }
 
   MANYFOLD_INLINE void solve(Real (&x)[n]) const { factors_.solve(x); }
+  MANYFOLD_INLINE Real sign_of_determinant() const { return factors_.sign_of_determinant(); }
 
   /// The scalar product of the algebraic variables, in tolerances.
   MANYFOLD_INLINE Real product(const Real (&a)[n], const Real (&b)[n]) const {
@@ -104,5 +105,20 @@ class SearchMatrix {
   typename Factors<Real, Structure>::Workspace workspace_;
   Linearisation<System, Real> matrices_;
 };
+
+/// The lanes of `lanes` in which the determinants of the matrices at two points have different signs: no branch leads
+/// from one to the other without a fold or a pole. Points have t, y, dy and p.
+template <class System, class Real>
+MANYFOLD_RARE MaskOf<Real> folds_between(const MaskOf<Real>& lanes, const Tolerances<System::n>& tolerances,
+                                         const auto& from, const auto& to) {
+  SearchMatrix<System, Real> matrix;
+  matrix.measure(tolerances, from.y);
+  matrix.evaluate(lanes, from.t, from.y, from.dy, from.p);
+  MaskOf<Real> good = matrix.factor(lanes);
+  const Real sign = matrix.sign_of_determinant();
+  matrix.evaluate(good, to.t, to.y, to.dy, to.p);
+  good = matrix.factor(good);
+  return good & (matrix.sign_of_determinant() != sign);
+}
 
 }  // namespace manyfold

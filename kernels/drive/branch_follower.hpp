@@ -17,12 +17,15 @@ class BranchFollower {
   static constexpr bool leads_on = passes_jumps || changes_branches;
 
   MANYFOLD_INLINE BranchFollower() {
-    if constexpr (leads_on) jump_.passed = Mask(false);
+    if constexpr (leads_on) jump_.passed = jump_.passed_again = Mask(false);
   }
 
   /// The lanes of `lanes` get other instances, or have taken a step.
   MANYFOLD_INLINE void forget(const Mask& lanes) {
-    if constexpr (leads_on) jump_.passed = jump_.passed & !lanes;
+    if constexpr (leads_on) {
+      jump_.passed = jump_.passed & !lanes;
+      jump_.passed_again = jump_.passed_again & !lanes;
+    }
   }
 
   /// Lanes whose last step was a jump, which has no path.
@@ -75,14 +78,16 @@ class BranchFollower {
   /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed. Behind a jump of a source within
   /// that length, differential variables go on as they did, and algebraic ones are found anew. The same puts a
   /// `hopeless` lane back on the constraints that it has left by a tolerance, an error that methods which do not solve
-  /// for their stages keep at any h. A lane that went on is not helped again before a step of it has been accepted.
+  /// for their stages keep at any h. A lane that went on, and is hopeless before a step of it has been accepted, is
+  /// helped once more, to another branch: it may have gone on to the end of its own.
   MANYFOLD_INLINE StuckLanes<System, Real> lead_on(const Mask& stuck, const Mask& hopeless, const Real& h,
                                                    const State& state, const Real& t_end,
                                                    const Tolerances<n>& tolerances) const {
     const Mask waiting = stuck & !jump_.passed;
+    const Mask again = changes_branches ? stuck & hopeless & jump_.passed & !jump_.passed_again : Mask(false);
     StuckLanes<System, Real> point;
     point.passed = Mask(false);
-    if (!any(waiting)) return point;
+    if (!any(waiting | again)) return point;
     point.elsewhere = Mask(false);
     point.lanes = waiting & (abs(t_end - (state.t + h)) < abs(t_end - state.t));
     point.hopeless = waiting & hopeless;
@@ -102,21 +107,27 @@ class BranchFollower {
     if constexpr (changes_branches) {
       point.t_before = anchor_.t;
       for (int i = 0; i < n; ++i) point.y_before[i] = anchor_.y[i];
+      point.hopeless = point.hopeless | again;
       change_branch(point);
+      point.hopeless = point.hopeless & waiting;
       cross_kink(point);
     }
     return point;
   }
 
   /// The lanes of `lanes` have gone on.
-  MANYFOLD_INLINE void mark(const Mask& lanes) requires(leads_on) { jump_.passed = jump_.passed | lanes; }
+  MANYFOLD_INLINE void mark(const Mask& lanes) requires(leads_on) {
+    jump_.passed_again = jump_.passed_again | (jump_.passed & lanes);
+    jump_.passed = jump_.passed | lanes;
+  }
 
  private:
   /// More tolerances in a negligible step are a jump.
   static constexpr double most_change = 1e3;
 
   struct Jump {
-    Mask passed;  ///< and no step accepted since
+    Mask passed;        ///< and no step accepted since
+    Mask passed_again;  ///< twice
   };
   /// A point of the branch that an instance follows.
   struct Anchor {

@@ -652,6 +652,8 @@ class Integrator {
     }
     const Real first_step = min(point.first_step, Real(options_.steps.max_step));
     restart(passed, select(h < Real(0.0), -first_step, first_step));
+    // Those that go on as before might take steps that t does not see to the end of their branch.
+    control_.age(passed & !point.elsewhere);
     branch_.begin(passed & point.elsewhere, state_);
     status_ = select(passed & (point.t == t_end_), code(Status::success), status_);
     if constexpr (System::has_events) {

@@ -50,6 +50,9 @@ class StepController {
     state.patient = state.patient & !lanes;
   }
 
+  /// The lanes of `lanes` have begun long ago: their steps are not shorter than the resolution of t.
+  MANYFOLD_INLINE void age(const Mask& lanes) { begun_ = select(lanes, Real(-largest_number), begun_); }
+
   /// Lanes whose Jacobian must be evaluated before the next attempt.
   MANYFOLD_INLINE Mask stale() const { return stale_ != Real(0.0); }
   /// Lanes at a start, or whose last attempt was not accepted.

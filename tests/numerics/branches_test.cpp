@@ -1,4 +1,4 @@
-// Algebraic equations with several solutions, where an action makes an instance jump: it stays on its branch.
+// Algebraic equations with several solutions: an instance stays on its branch, and goes on where that leads if it ends.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -211,6 +211,52 @@ TEST(Folded, GoesOnWhereItsBranchLeads) {
   };
   test::for_each_kernel<Folded, Radau5, Rodas5p>(expect);
   test::expect_independence<Folded>(rows, 3.0);
+}
+
+/// z^3 - 3 z = x with an x that goes from -1 to a first value and on to a second in a short time.
+struct RampedFold {
+  static constexpr const char* name = "ramped_fold";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Variable variables[] = {{.name = "mean"},
+                                           {.name = "z", .initial = -1.532088886237956, .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "first"}, {.name = "second"}, {.name = "width"}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto ramp = [&](double at) { return 0.5 * (1.0 + tanh((t - at) / p[2])); };
+    f[0] = y[1] - y[0];
+    f[1] = y[1] * y[1] * y[1] - 3.0 * y[1] - (-1.0 + (p[0] + 1.0) * ramp(1.0) + (p[1] - p[0]) * ramp(2.0));
+  }
+};
+
+// At rtol 1e-8 one of ten ended at a fold with `newton_failure`, or with `bdf` after 10^6 steps that t did not see: an
+// instance that is put back on its branch shortly before the end of it needs help again.
+TEST(RampedFold, GoesOnWhereItsBranchLeads) {
+  test::Ensemble ensemble;
+  test::Uniform uniform(17);
+  for (int i = 0; i < 200; ++i) {
+    ensemble.parameters.push_back(12.0 * uniform() - 6.0);
+    ensemble.parameters.push_back(12.0 * uniform() - 6.0);
+    ensemble.parameters.push_back(std::pow(10.0, -4.5 * uniform() - 1.2));
+  }
+  ensemble.t_end = 3.0;
+  ensemble.times = {1.5, 3.0};
+  ensemble.max_steps = 20'000;
+  const auto expect = [&](const LoadedKernel& kernel) {
+    ensemble.loaded = &kernel;
+    for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+      ensemble.rtol = rtol;
+      ensemble.atol.assign(2, rtol);
+      const test::Results results = ensemble.solve();
+      for (std::size_t i = 0; i < 200; ++i) {
+        ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
+        const double first = behind_jump(ensemble.parameters[3 * i], -1.5);
+        const double second = behind_jump(ensemble.parameters[3 * i + 1], first);
+        // Newton's method leaves a part of the tolerance, which z magnifies beside a fold.
+        EXPECT_NEAR(results.values[4 * i + 1], first, 10.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+        EXPECT_NEAR(results.values[4 * i + 3], second, 10.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+      }
+    }
+  };
+  test::for_each_kernel<RampedFold, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
 /// A drum in which three components with K = K_1 / pressure come to equilibrium. The vapour fraction of its feed, one

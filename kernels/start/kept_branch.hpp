@@ -291,6 +291,10 @@ MANYFOLD_RARE void keep_branch(const MaskOf<Real>& lanes, const Real& span, cons
   }
   const JumpPath<System, Real> path(before, behind);
   doubtful = KeptBranch<System, Real>(tolerances, path).follow(doubtful, other.y, other.dy);
+  // The way ends beside its branch, by a hundredth of its last step.
+  error_weights(tolerances, other.y, weight);
+  const Real beside = max(Real(n), Real(0.01) * distance(before.y, found.y));
+  doubtful = doubtful & (failed | (distance(other.y, found.y) > beside));
   if (!any(doubtful)) return;
   for (int i = 0; i < n; ++i) {
     if (System::derivative_occurs(i)) other.y[i] = behind.y[i];

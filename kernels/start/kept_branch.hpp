@@ -149,8 +149,8 @@ class KeptBranch {
  private:
   static constexpr int most_steps = 200;
   static constexpr int most_corrections = 8;
-  static constexpr double shortest = 1e-6;
-  static constexpr double usual = 1e-3;
+  static constexpr double shortest = 1e-6;  ///< step in s: the branch ends
+  static constexpr double usual = 1e-3;     ///< from the end of a branch, of a point that is off it
   /// Each correction is at most this part of the one before, the first of the prediction: on another branch it is not.
   static constexpr double most_contraction = 0.25;
   /// The way back ends at most this part of the prediction from where it began.
@@ -252,8 +252,8 @@ class KeptBranch {
   Real predicted_;
 };
 
-/// Are there branches to keep? Where algebraic variables stand in their equations in a sum, with factors that
-/// the others determine, there is one solution.
+/// Are there branches to keep? Where algebraic variables stand in their equations as a sum, with factors that the
+/// others determine, there is one solution.
 template <class System>
 constexpr bool keeps_branches() {
   if constexpr (has_branches<System>()) {
@@ -291,9 +291,9 @@ MANYFOLD_RARE void keep_branch(const MaskOf<Real>& lanes, const Real& span, cons
   }
   const JumpPath<System, Real> path(before, behind);
   doubtful = KeptBranch<System, Real>(tolerances, path).follow(doubtful, other.y, other.dy);
-  // The way ends beside its branch, by a hundredth of its last step.
+  // The way ends beside its branch, by a hundredth of its last step or less.
   error_weights(tolerances, other.y, weight);
-  const Real beside = max(Real(n), Real(0.01) * distance(before.y, found.y));
+  const Real beside = max(Real(n), Real(1e-4) * distance(before.y, found.y));
   doubtful = doubtful & (failed | (distance(other.y, found.y) > beside));
   if (!any(doubtful)) return;
   for (int i = 0; i < n; ++i) {

@@ -55,8 +55,8 @@ class Independence : public testing::TestWithParam<std::pair<std::string, std::s
     reference_ = entry->second;
   }
 
-  /// So many that every lane of both threads is refilled some times.
-  static int instances(const std::string& model) { return model == "transistor_amplifier" ? 60 : 200; }
+  /// So many that every lane is refilled some times.
+  static int instances(const std::string& model) { return model == "transistor_amplifier" ? 60 : 1000; }
 
   void expect_same(const test::Ensemble& other, const std::vector<std::size_t>& order) {
     const test::Results results = other.solve();

@@ -66,8 +66,10 @@ class Integrator {
   static constexpr bool settles_starts = checks_ends && !Method::makes_past && requires(typename State::Path path) {
     path.rest(Mask(false), 0);
   };
-  /// May there be branches that Newton's method confuses?
-  static constexpr bool several_branches = Branch::changes_branches && manyfold::keeps_branches<Alone<System>>();
+  /// May there be branches that an instance is to stay on?
+  static constexpr bool several_branches = Branch::changes_branches && manyfold::several_branches<Alone<System>>();
+  /// Does Newton's method look ahead, and may find another branch there?
+  static constexpr bool may_leave_branch = several_branches && Method::most_newton_iterations > 1;
   /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
   static constexpr bool keeps_branches = System::has_events && several_branches;
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
@@ -281,7 +283,7 @@ class Integrator {
         const Mask first = control_.failed_times(1.0, rejected | failed);
         if (any(first)) branch_.keep_anchor(first, state_, t_end_);
       }
-      if constexpr (several_branches) {
+      if constexpr (may_leave_branch) {
         const Mask ahead = failed & state_.ahead & !state_.patient;
         if (any(ahead)) turn_back_from_folds(ahead);
       }
@@ -575,7 +577,7 @@ class Integrator {
 
   /// The next attempt in the lanes of `ahead` is to take its matrix from where the step leads. Behind a fold or a pole
   /// of the algebraic equations Newton's method would find another branch with it, however far the step goes.
-  MANYFOLD_OUTLINE void turn_back_from_folds(const Mask& ahead) requires(several_branches) {
+  MANYFOLD_OUTLINE void turn_back_from_folds(const Mask& ahead) requires(may_leave_branch) {
     const PointAhead<Alone<System>, Real> end(ahead, state_, state_.h);
     state_.ahead = state_.ahead & !folds_between<Alone<System>, Real>(ahead, options_.tolerances, state_, end);
   }

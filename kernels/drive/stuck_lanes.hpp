@@ -35,7 +35,7 @@ MANYFOLD_RARE void go_behind_jump(StuckLanes<System, Real>& point) {
   }
   const Real span = max(abs(point.t_end - behind), abs(behind));
   find_consistent(lanes, behind, span, point.p, point.tolerances, found);
-  if constexpr (keeps_branches<System>() && !coarse_time<Real>) {
+  if constexpr (several_branches<System>() && !coarse_time<Real>) {
     JumpSide<System, Real> side;
     side.t = before;
     for (int i = 0; i < n; ++i) {

@@ -81,7 +81,7 @@ class JumpPath {
       residual_at(part, F);
       for (int i = 0; i < n; ++i) chosen = chosen & ((F[i] == first[i]) | (F[i] == last[i]));
     }
-    return select(chosen, Real(0.0), change);
+    return select(chosen | !is_finite(change), Real(0.0), change);
   }
   MANYFOLD_INLINE void constants_before(const Real& s, Real (&p)[System::constants_size]) const {
     for (int i = 0; i < System::constants_size; ++i) p[i] = before_.p[i];
@@ -251,17 +251,6 @@ class KeptBranch {
   SearchMatrix<System, Real> matrix_;
   Real predicted_;
 };
-
-/// Are there branches to keep? Where algebraic variables stand in their equations as a sum, with factors that the
-/// others determine, there is one solution.
-template <class System>
-constexpr bool keeps_branches() {
-  if constexpr (has_branches<System>()) {
-    return System::has_nonlinear_constraints();
-  } else {
-    return false;
-  }
-}
 
 /// Puts what was found behind a jump on the branch of the values before it, in the lanes of `lanes` in which it is on
 /// another one. An action that sets algebraic variables itself says where to look for them.

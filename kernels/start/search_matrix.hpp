@@ -21,6 +21,20 @@ constexpr bool has_branches() {
 #endif
 }
 
+/// Matrices with more entries would fill the stack of a thread, for the lanes of a pack.
+inline constexpr int most_branch_entries = 4096;
+
+/// May there be several branches? Where algebraic variables stand in their equations as a sum, with factors that the
+/// others determine, there is one solution.
+template <class System>
+constexpr bool several_branches() {
+  if constexpr (has_branches<System>()) {
+    return SearchStructure<System, false>::matrix.size() <= most_branch_entries && System::has_nonlinear_constraints();
+  } else {
+    return false;
+  }
+}
+
 /// The derivatives of F with respect to the unknowns behind an event: algebraic variables, and y' of the others. Its
 /// factors, and lengths of corrections.
 template <class System, class Real>

@@ -71,6 +71,7 @@ TEST(BindingDrug, StaysOnItsBranchBehindDoses) {
         }
       }
       std::cout << kernel.kernel->method << " rtol " << rtol << ": error/tolerance " << worst << "\n";
+      // Up to 0.7 of the tolerance: what Newton's method leaves.
       EXPECT_LE(worst, 1.0) << kernel.kernel->method << " " << rtol;
     }
   };
@@ -81,75 +82,64 @@ TEST(BindingDrug, DoesNotDependOnItsNeighbours) {
   test::expect_independence<BindingDrug>(doses(), 4.0);
 }
 
-/// The same equation with a drug that a source gives from t = 1 on, without an event.
-struct SteppedDrug {
-  static constexpr const char* name = "stepped_drug";
-  static constexpr double t_span[] = {0.0, 2.0};
-  static constexpr Variable variables[] = {{.name = "effect"}, {.name = "free_drug", .algebraic = true}};
-  static constexpr Parameter parameters[] = {{.name = "dose", .value = 20.0}, {.name = "K", .value = 0.5}};
-  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
-    const auto drug = select(t < 1.0, 0.0 * p[0], p[0]);
-    f[0] = y[1] - y[0];
-    f[1] = y[1] * y[1] - y[1] * (drug - 4.0 - p[1]) - p[1] * drug;
-  }
-};
-
-TEST(SteppedDrug, StaysOnItsBranchBehindTheStep) {
-  const auto expect = [](const LoadedKernel& kernel) {
-    test::Ensemble ensemble;
-    ensemble.loaded = &kernel;
-    ensemble.t_end = 2.0;
-    for (const auto& row : doses()) ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
-    const test::Results results = ensemble.solve();
-    for (std::size_t i = 0; i < doses().size(); ++i) {
-      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
-      const double exact = free_drug(doses()[i][0], 4.0, doses()[i][1]);
-      EXPECT_NEAR(results.values[2 * i + 1], exact, 1e-6 * (1.0 + exact)) << kernel.kernel->method << " " << i;
-    }
-  };
-  test::for_each_kernel<SteppedDrug, Radau5, Rodas5p>(expect);
-}
-
-/// And with one that rises in a short time, which steps may be longer than.
-struct RampedDrug {
-  static constexpr const char* name = "ramped_drug";
+/// The same equation with a drug that a source gives at t = 1, without an event: in one step of its value, or by a ramp
+/// that is shorter than steps of the method.
+template <bool at_once>
+struct SuddenDrug {
+  static constexpr const char* name = "sudden_drug";
   static constexpr double t_span[] = {0.0, 2.0};
   static constexpr Variable variables[] = {{.name = "effect"}, {.name = "free_drug", .algebraic = true}};
   static constexpr Parameter parameters[] = {
       {.name = "dose", .value = 20.0}, {.name = "K", .value = 0.5}, {.name = "width", .value = 1e-3}};
+  static constexpr auto drug(const auto& t, const auto& p) {
+    if constexpr (at_once) {
+      return select(t < 1.0, 0.0 * p[0], p[0]);
+    } else {
+      return 0.5 * p[0] * (1.0 + tanh((t - 1.0) / p[2]));
+    }
+  }
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
-    const auto drug = 0.5 * p[0] * (1.0 + tanh((t - 1.0) / p[2]));
     f[0] = y[1] - y[0];
-    f[1] = y[1] * y[1] - y[1] * (drug - 4.0 - p[1]) - p[1] * drug;
+    f[1] = y[1] * y[1] - y[1] * (drug(t, p) - 4.0 - p[1]) - p[1] * drug(t, p);
   }
 };
 
-// With the matrix of the end of the step, which comes after failures, Newton's method found the negative solution there
-// in a tenth of these instances at rtol 1e-2, and in some with `esdirk54` down to 1e-4.
-TEST(RampedDrug, StaysOnItsBranchInStepsLongerThanTheRamp) {
-  const auto expect = [](const LoadedKernel& kernel) {
-    test::Ensemble ensemble;
-    ensemble.loaded = &kernel;
-    ensemble.t_end = 2.0;
-    test::Uniform uniform(3);
-    for (int i = 0; i < 500; ++i) {
-      ensemble.parameters.push_back(std::pow(10.0, 3.0 * uniform() - 0.5));
-      ensemble.parameters.push_back(std::pow(10.0, 3.0 * uniform() - 2.0));
-      ensemble.parameters.push_back(std::pow(10.0, -4.5 * uniform() - 1.0));
+/// `bound`: of the error, in tolerances.
+void expect_positive_solution(const LoadedKernel& kernel, const std::vector<double>& tolerances, double bound) {
+  constexpr std::size_t count = 500;
+  test::Ensemble ensemble;
+  ensemble.loaded = &kernel;
+  ensemble.t_end = 2.0;
+  test::Uniform uniform(3);
+  for (std::size_t i = 0; i < count; ++i) {
+    ensemble.parameters.push_back(std::pow(10.0, 3.0 * uniform() - 0.5));
+    ensemble.parameters.push_back(std::pow(10.0, 3.0 * uniform() - 2.0));
+    ensemble.parameters.push_back(std::pow(10.0, -4.5 * uniform() - 1.0));
+  }
+  for (const double rtol : tolerances) {
+    ensemble.rtol = rtol;
+    ensemble.atol.assign(2, rtol);
+    const test::Results results = ensemble.solve();
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
+      const double exact = free_drug(ensemble.parameters[3 * i], 4.0, ensemble.parameters[3 * i + 1]);
+      EXPECT_NEAR(results.values[2 * i + 1], exact, bound * rtol * (1.0 + exact))
+          << kernel.kernel->method << " " << rtol << " " << i;
     }
-    for (const double rtol : {1e-2, 1e-3, 1e-4}) {
-      ensemble.rtol = rtol;
-      ensemble.atol.assign(2, rtol);
-      const test::Results results = ensemble.solve();
-      for (std::size_t i = 0; i < 500; ++i) {
-        ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
-        const double exact = free_drug(ensemble.parameters[3 * i], 4.0, ensemble.parameters[3 * i + 1]);
-        // Newton's method leaves a hundredth of the tolerance. The other solution is a thousand and more away.
-        EXPECT_NEAR(results.values[2 * i + 1], exact, rtol * (1.0 + exact)) << kernel.kernel->method << " " << i;
-      }
-    }
-  };
-  test::for_each_kernel<RampedDrug, Radau5, Esdirk54>(expect);
+  }
+}
+
+// After the step of the source nothing changes: what is left are rounding errors, 2e-16.
+TEST(SuddenDrug, StaysOnItsBranchBehindAStep) {
+  const auto expect = [](const LoadedKernel& kernel) { expect_positive_solution(kernel, {1e-6}, 1e-6); };
+  test::for_each_kernel<SuddenDrug<true>, Radau5, Rodas5p>(expect);
+}
+
+// With the matrix of the end of a step, which comes after failures, Newton's method found the negative solution there:
+// in 101 of these 3,000 runs, by 10,000 tolerances at most. It leaves 0.004 tolerances.
+TEST(SuddenDrug, StaysOnItsBranchInStepsLongerThanTheRamp) {
+  const auto expect = [](const LoadedKernel& kernel) { expect_positive_solution(kernel, {1e-2, 1e-3, 1e-4}, 0.1); };
+  test::for_each_kernel<SuddenDrug<false>, Radau5, Esdirk54>(expect);
 }
 
 /// z^3 - 3 z = x + input has three solutions for |x + input| < 2, of which the middle one is no branch that anything
@@ -185,8 +175,8 @@ double behind_jump(double sum, double z) {
   return side * 2.0 * (scaled > 1.0 ? std::cosh(std::acosh(scaled) / 3.0) : std::cos(std::acos(scaled) / 3.0));
 }
 
-// Newton's method from the values before finds the middle solution or none: it comes to rest where z^3 - 3 z has an
-// extremum. Both folds are passed, and jumps end as close as 1e-3 to them.
+// Newton's method from the values before comes to rest where z^3 - 3 z has an extremum: 64 of these instances ended
+// with `inconsistent_initial_conditions`. Both folds are passed, and jumps end as close as 1e-3 to them.
 TEST(Folded, GoesOnWhereItsBranchLeads) {
   std::vector<std::vector<double>> rows;
   test::Uniform uniform(17);
@@ -204,9 +194,9 @@ TEST(Folded, GoesOnWhereItsBranchLeads) {
       ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
       const double first = behind_jump(rows[i][0], -1.5);
       const double second = behind_jump(rows[i][1], first);
-      // Nothing moves between the jumps, and searches for consistent values end below a thousandth of the tolerance.
-      EXPECT_NEAR(results.values[4 * i + 1], first, 1e-7) << kernel.kernel->method << " " << i;
-      EXPECT_NEAR(results.values[4 * i + 3], second, 1e-7) << kernel.kernel->method << " " << i;
+      // Nothing moves between the jumps: what is left are rounding errors, 2e-15.
+      EXPECT_NEAR(results.values[4 * i + 1], first, 1e-12) << kernel.kernel->method << " " << i;
+      EXPECT_NEAR(results.values[4 * i + 3], second, 1e-12) << kernel.kernel->method << " " << i;
     }
   };
   test::for_each_kernel<Folded, Radau5, Rodas5p>(expect);
@@ -227,7 +217,7 @@ struct RampedFold {
   }
 };
 
-// At rtol 1e-8 one of ten ended at a fold with `newton_failure`, or with `bdf` after 10^6 steps that t did not see: an
+// 84 of these 2,400 runs ended at a fold, most of them at rtol 1e-8, and with `bdf` after steps that t did not see. An
 // instance that is put back on its branch shortly before the end of it needs help again.
 TEST(RampedFold, GoesOnWhereItsBranchLeads) {
   test::Ensemble ensemble;
@@ -250,9 +240,9 @@ TEST(RampedFold, GoesOnWhereItsBranchLeads) {
         ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
         const double first = behind_jump(ensemble.parameters[3 * i], -1.5);
         const double second = behind_jump(ensemble.parameters[3 * i + 1], first);
-        // Newton's method leaves a part of the tolerance, which z magnifies beside a fold.
-        EXPECT_NEAR(results.values[4 * i + 1], first, 10.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
-        EXPECT_NEAR(results.values[4 * i + 3], second, 10.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+        // Up to 1.5: what Newton's method leaves is magnified beside a fold.
+        EXPECT_NEAR(results.values[4 * i + 1], first, 4.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
+        EXPECT_NEAR(results.values[4 * i + 3], second, 4.0 * rtol) << kernel.kernel->method << " " << rtol << " " << i;
       }
     }
   };

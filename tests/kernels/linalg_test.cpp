@@ -1,8 +1,10 @@
 // LU factorisations per lane: against the matrix they factorise, where fixed pivots are good and where they are not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "kernels/algebra/factors.hpp"
 #include "kernels/lane/pack.hpp"
@@ -134,6 +136,50 @@ void expect_solves(double scale_of_diagonal) {
       EXPECT_LE(Parts<Number>::size(s[i]), limit * size) << "transposed";
     }
   }
+}
+
+/// By its definition, a sum over all permutations.
+template <int n>
+double determinant(const double (&matrix)[n][n]) {
+  int order[n];
+  for (int i = 0; i < n; ++i) order[i] = i;
+  double sum = 0.0;
+  do {
+    double product = 1.0;
+    for (int i = 0; i < n; ++i) {
+      product *= matrix[i][order[i]];
+      for (int j = i + 1; j < n; ++j) product *= order[i] > order[j] ? -1.0 : 1.0;
+    }
+    sum += product;
+  } while (std::next_permutation(order, order + n));
+  return sum;
+}
+
+template <class Structure>
+void expect_sign_of_determinant(double scale_of_diagonal, bool exchanged) {
+  constexpr int n = Structure::n;
+  constexpr auto entries = entries_of<Structure::matrix.size()>(Structure::matrix);
+  std::mt19937 generator(7);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  int exchanges = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    double matrix[n][n] = {};
+    for (int k = 0; k < entries.size; ++k) {
+      const double scale = entries.row[k] == entries.column[k] ? scale_of_diagonal : 1.0;
+      matrix[entries.row[k]][entries.column[k]] = scale * uniform(generator);
+    }
+    WithWorkspace<Factors<double, Structure>> factors;
+    ASSERT_TRUE(factors.template factor<false>(true, [&](int k) { return matrix[entries.row[k]][entries.column[k]]; }));
+    exchanges += any(factors.exchanged()) ? 1 : 0;
+    EXPECT_EQ(factors.sign_of_determinant(), determinant(matrix) < 0.0 ? -1.0 : 1.0) << trial;
+  }
+  EXPECT_EQ(exchanges > 25, exchanged);
+}
+
+TEST(Factors, TellTheSignOfTheDeterminant) {
+  expect_sign_of_determinant<Arrow>(1.0, false);
+  expect_sign_of_determinant<Full>(1.0, false);
+  expect_sign_of_determinant<Full>(1e-14, true);
 }
 
 TEST(Factors, SolveRealAndComplexSystemsOnAPattern) {

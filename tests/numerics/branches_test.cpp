@@ -104,17 +104,25 @@ struct SuddenDrug {
   }
 };
 
+std::vector<std::vector<double>> sudden_doses(std::size_t count) {
+  test::Uniform uniform(3);
+  std::vector<std::vector<double>> rows(count);
+  for (auto& row : rows) {
+    for (const auto& [factor, lowest] : {std::pair(3.0, -0.5), std::pair(3.0, -2.0), std::pair(-4.5, -1.0)}) {
+      row.push_back(std::pow(10.0, factor * uniform() + lowest));
+    }
+  }
+  return rows;
+}
+
 /// `bound`: of the error, in tolerances.
 void expect_positive_solution(const LoadedKernel& kernel, const std::vector<double>& tolerances, double bound) {
   constexpr std::size_t count = 500;
   test::Ensemble ensemble;
   ensemble.loaded = &kernel;
   ensemble.t_end = 2.0;
-  test::Uniform uniform(3);
-  for (std::size_t i = 0; i < count; ++i) {
-    ensemble.parameters.push_back(std::pow(10.0, 3.0 * uniform() - 0.5));
-    ensemble.parameters.push_back(std::pow(10.0, 3.0 * uniform() - 2.0));
-    ensemble.parameters.push_back(std::pow(10.0, -4.5 * uniform() - 1.0));
+  for (const auto& row : sudden_doses(count)) {
+    ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
   }
   for (const double rtol : tolerances) {
     ensemble.rtol = rtol;
@@ -140,6 +148,10 @@ TEST(SuddenDrug, StaysOnItsBranchBehindAStep) {
 TEST(SuddenDrug, StaysOnItsBranchInStepsLongerThanTheRamp) {
   const auto expect = [](const LoadedKernel& kernel) { expect_positive_solution(kernel, {1e-2, 1e-3, 1e-4}, 0.1); };
   test::for_each_kernel<SuddenDrug<false>, Radau5, Esdirk54>(expect);
+}
+
+TEST(SuddenDrug, DoesNotDependOnItsNeighbours) {
+  test::expect_independence<SuddenDrug<false>>(sudden_doses(100), 2.0);
 }
 
 /// z^3 - 3 z = x + input has three solutions for |x + input| < 2, of which the middle one is no branch that anything
@@ -247,6 +259,12 @@ TEST(RampedFold, GoesOnWhereItsBranchLeads) {
     }
   };
   test::for_each_kernel<RampedFold, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < 100; ++i) {
+    const auto row = ensemble.parameters.begin() + static_cast<std::ptrdiff_t>(3 * i);
+    rows.emplace_back(row, row + 3);
+  }
+  test::expect_independence<RampedFold>(rows, 3.0);
 }
 
 /// A drum in which three components with K = K_1 / pressure come to equilibrium. The vapour fraction of its feed, one

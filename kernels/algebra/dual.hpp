@@ -32,6 +32,11 @@ struct Dual {
   requires(!is_same<Number, Real> && __is_constructible(Real, double) &&
            __is_constructible(double, Number)) MANYFOLD_INLINE Dual(Number constant)
       : Dual(Real(static_cast<double>(constant))) {}
+  /// And lanes with duals of duals.
+  template <class Number>
+  requires(!is_same<Number, Real> && !__is_constructible(double, Number) &&
+           __is_constructible(Real, Number)) MANYFOLD_INLINE Dual(const Number& constant)
+      : Dual(Real(constant)) {}
 
   MANYFOLD_INLINE Dual& operator+=(const Dual& other) { return *this = *this + other; }
   MANYFOLD_INLINE Dual& operator-=(const Dual& other) { return *this = *this - other; }

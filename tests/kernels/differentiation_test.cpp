@@ -87,6 +87,37 @@ TEST(Dual, DifferentiatesFunctionsOfArgumentsThatStayAtTheEnd) {
   expect_derivative("arc cosine", 2.0, 0.0, [](auto v) { return acos(min(v, decltype(v)(1.0))); });
 }
 
+/// What models mix: variables, which carry derivatives of derivatives, and parameters, which are lanes.
+template <class Real>
+void expect_lanes_are_constants() {
+  using Number = Dual<Dual<Real, 2>, 1>;
+  const Real p(0.75);
+  Number y(0.5);
+  y.value.tangent[0] = Real(1.0);
+  y.tangent[0] = Dual<Real, 2>(1.0);
+  const auto expect = [](const Number& result, double value, double slope) {
+    EXPECT_NEAR(LaneTraits<Real>::get(result.value.value, 0), value, 1e-6);
+    EXPECT_NEAR(LaneTraits<Real>::get(result.value.tangent[0], 0), slope, 1e-6);
+    EXPECT_NEAR(LaneTraits<Real>::get(result.tangent[0].value, 0), slope, 1e-6);
+  };
+  Number assigned(0.0);
+  assigned = p + p;
+  expect(assigned, 1.5, 0.0);
+  expect(p * y + p - y / p, 0.375 + 0.75 - 0.5 / 0.75, 0.75 - 1.0 / 0.75);
+  expect(p / y, 1.5, -3.0);
+  expect(pow(y, p), std::pow(0.5, 0.75), 0.75 * std::pow(0.5, -0.25));
+  expect(max(y, p) + min(p, y), 1.25, 1.0);
+  expect(select(y < p, y * y, p), 0.25, 1.0);
+  expect(select(y > p, y * y, p), 0.75, 0.0);
+}
+
+TEST(Dual, TakesLanesAsConstants) {
+  expect_lanes_are_constants<double>();
+  expect_lanes_are_constants<Pack>();
+  expect_lanes_are_constants<Single>();
+  expect_lanes_are_constants<SinglePack>();
+}
+
 TEST(PackMath, AgreesWithTheScalarFunctionsInEveryLane) {
   Pack x(0.0);
   for (int lane = 0; lane < Pack::width; ++lane) LaneTraits<Pack>::set(x, lane, 0.1 + 0.1 * lane);

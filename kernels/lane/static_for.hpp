@@ -49,8 +49,13 @@ MANYFOLD_INLINE void static_for(Body&& body) {
   static_for_each(CountTo<Count>{}, static_cast<Body&&>(body));
 }
 
-/// Longer loops stay loops: unrolling them costs compile time and instruction cache, and gains nothing.
+/// Longer loops stay loops: unrolling them costs compile time and instruction cache, and gains nothing. Where a program
+/// is compiled for longer than it runs, all do.
+#if defined(MANYFOLD_COMPILE_BRIEFLY)
+inline constexpr int unroll_limit = 0;
+#else
 inline constexpr int unroll_limit = 24;
+#endif
 
 /// body(0), ..., body(Count - 1); the argument is a compile-time constant while Count <= Limit.
 template <int Count, int Limit = unroll_limit, class Body>

@@ -204,6 +204,7 @@ Value Flattener::reduction(const std::string& name, const Expression& expression
     if (expression.operands.size() != 1) fail(expression.place, fmt::format("{} takes one array", name));
     const Value array = evaluate(*expression.operands[0], scope);
     if (!array.is_numeric()) fail(expression.place, fmt::format("{} takes numbers, found {}", name, shape_text(array)));
+    if (array.dims.empty()) fail(expression.place, fmt::format("{} takes an array, found a number", name));
     items = array.items;
   }
   if (items.empty() && (name == "min" || name == "max")) fail(expression.place, fmt::format("{} of nothing", name));
@@ -579,7 +580,9 @@ Node Flattener::before_event(Node item, const std::string& function, Place place
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
   const auto& operands = expression.operands;
   const auto need = [&](std::size_t count) {
-    if (operands.size() < count) fail(expression.place, fmt::format("{} takes {} arguments", name, count));
+    if (operands.size() == count) return;
+    fail(expression.place,
+         fmt::format("{} takes {} argument{}, not {}", name, count, count == 1 ? "" : "s", operands.size()));
   };
   const bool of_models = name == "der" || name == "pre" || name == "edge" || name == "change" || name == "sample";
   if (of_models && scope.in_function) fail(expression.place, fmt::format("{} does not stand in functions", name));
@@ -598,8 +601,10 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     Scope inner;
     inner.outer = &scope;
     inner.in_function = scope.in_function;
+    const int order = name == "smooth" ? integer(*operands[0], scope, "the order of smooth") : 0;
+    if (order < 0) fail(operands[0]->place, fmt::format("the order of smooth is {}: expected 0 or more", order));
     // What is smooth once needs no events; what has kinks does without them where a loop that is iterated needs it.
-    const bool smooth = name == "smooth" && (silent_kinks_ || numeric(this->scalar(*operands[0], scope)) >= 1.0);
+    const bool smooth = name == "smooth" && (silent_kinks_ || order >= 1);
     inner.silent = scope.silent || name == "noEvent" || smooth;
     result = evaluate(*operands[name == "noEvent" ? 0 : 1], inner);
   } else if (name == "homotopy") {
@@ -627,6 +632,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);
+    for (const ExpressionPtr& operand : operands) check_number(evaluate(*operand, scope), operand->place);
     const Node interval = scalar(*operands[1], scope);
     if (graph_.is_number(interval) && !(graph_.value(interval) > 0.0)) {
       fail(operands[1]->place,

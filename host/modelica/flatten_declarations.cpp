@@ -456,7 +456,10 @@ void Flattener::bind(int number) {
   const Instance& instance = instances_[at];
   const int count = count_of(instance.dims);
   const auto size = static_cast<int>(value.items.size());
-  const bool fits = value.dims == instance.dims || value.dims.empty();
+  // One value is for all elements where the array is of records, or a modifier says `each`.
+  const Declaration& declaration = *instance.declaration;
+  const bool own = instance.binding == declaration.binding.get() && !declaration.dimensions.empty();
+  const bool fits = value.dims == instance.dims || (value.dims.empty() && !own);
   instances_[at].state = Instance::bound;
   if (count > 0 && element_of(instance, 0).type == Type::string) {
     if (value.is_text) return;

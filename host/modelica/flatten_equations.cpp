@@ -362,8 +362,11 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     action.guard = path_;
     if (name == "terminate") {
       action.kind = FlatAction::Kind::terminate;
-      action.message =
-          call.operands.empty() || call.operands[0]->kind != Kind::string ? "terminate" : call.operands[0]->text;
+      if (call.operands.size() + call.named.size() != 1) fail(call.place, "terminate takes a message");
+      const Expression& told = call.operands.empty() ? *call.named.begin()->second : *call.operands[0];
+      const Value message = evaluate(told, scope);
+      if (!message.is_text) fail(told.place, fmt::format("expected a string, found {}", shape_text(message)));
+      action.message = message.text.empty() ? "terminate" : message.text;
       model_.actions.push_back(action);
       return true;
     }
@@ -377,6 +380,13 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
       const NodeData data = graph_[variable.items[k]];
       if (data.op != Op::variable || data.order > 0) fail(call.place, "reinit takes a variable and its new value");
       action.variable = data.index;
+      const bool again = std::any_of(model_.actions.begin(), model_.actions.end(), [&](const FlatAction& other) {
+        return other.kind == FlatAction::Kind::reinit && other.guard == path_ && other.variable == data.index;
+      });
+      if (again) {
+        fail(call.place, fmt::format("'{}' is set to two values at once",
+                                     model_.variables[static_cast<std::size_t>(data.index)].name));
+      }
       action.value = value.items[value.dims.empty() ? 0 : k];
       model_.actions.push_back(action);
     }

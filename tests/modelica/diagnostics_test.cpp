@@ -44,6 +44,8 @@ TEST(Diagnostics, MembersLiteralsAndFunctionsAreSuggested) {
   expect_errors(model("Boolean b;", "b = smaple(0, 1);"), {"unknown function 'smaple'; did you mean \"sample\"?"});
   expect_errors(model("parameter Real p[2] = {1, 2, 3}; Real x;", "x = p[1];"),
                 {"'p' is an array [2], but its value is an array [3]"});
+  expect_errors(model("parameter Real p[2] = 1; Real x;", "x = p[1];"),
+                {"'p' is an array [2], but its value is a number"});
 }
 
 TEST(Diagnostics, ConditionsAreNoNumbers) {
@@ -141,6 +143,21 @@ TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
   const std::string clock = "y = x;\nwhen sample(0, ";
   expect_errors(model(clock + "0) then\nn = pre(n) + 1;\nend when;"),
                 {"the interval of sample is 0: expected a positive"});
+  expect_errors(model("y = x;\nwhen sample(true, 1) then\nn = 1;\nend when;"),
+                {"m.mo:6:13: error: expected a number, found a condition"});
+  expect_errors(model("n = 1;\ny = sum(x);"), {"m.mo:6:5: error: sum takes an array, found a number"});
+  EXPECT_EQ(errors_of(model("n = 1;\ny = sum({x});")), "");
+  expect_errors(model("n = 1;\ny = smooth(x, 1);"), {"m.mo:6:12: error: the order of smooth needs to be known"});
+  expect_errors(model("n = 1;\ny = smooth(-1, x);"),
+                {"m.mo:6:12: error: the order of smooth is -1: expected 0 or more"});
+  expect_errors(model("n = 1;\ny = noEvent(x, x);"), {"noEvent takes 1 argument, not 2"});
+  const std::string late = "n = 1;\ny = x;\nwhen x < 0.5 then\n";
+  expect_errors(model(late + "terminate(3);\nend when;"), {"m.mo:8:11: error: expected a string, found a number"});
+  expect_errors(model(late + "terminate();\nend when;"), {"m.mo:8:1: error: terminate takes a message"});
+  expect_errors(model(late + "reinit(x, 2);\nreinit(x, 3);\nend when;"),
+                {"m.mo:9:1: error: 'x' is set to two values at once"});
+  EXPECT_EQ(errors_of(model(late + "if x > 0.2 then\nreinit(x, 2);\nelse\nreinit(x, 3);\nend if;\nend when;")), "");
+  EXPECT_EQ(errors_of(model(late + "terminate(\"low\");\nend when;")), "");
   expect_errors(model("n = 1;\ny = der(x, 2);"), {"der takes 1 argument, not 2"});
   expect_errors(model("n = 1;\ny = homotopy(x);"), {"homotopy takes the arguments 'actual' and 'simplified'"});
   expect_errors(model("n = 1;\ny = x;\nassert(x > 0);"), {"assert takes a condition and a message"});

@@ -125,14 +125,15 @@ Value Flattener::call_tuple(const Statement& statement, const Scope& scope) {
   return all;
 }
 
+void Flattener::check_arguments(const std::string& name, const Expression& call, std::size_t count) {
+  if (call.operands.size() == count) return;
+  fail(call.place,
+       fmt::format("{} takes {} argument{}, not {}", name, count, count == 1 ? "" : "s", call.operands.size()));
+}
+
 bool Flattener::call_elementary(const std::string& name, const Expression& expression, const Scope& scope,
                                 Value& result) {
-  const auto need = [&](std::size_t count) {
-    if (expression.operands.size() != count) {
-      fail(expression.place, fmt::format("{} takes {} argument{}, not {}", name, count, count == 1 ? "" : "s",
-                                         expression.operands.size()));
-    }
-  };
+  const auto need = [&](std::size_t count) { check_arguments(name, expression, count); };
   const auto map = [&](const std::function<Node(Node)>& function) {
     result = evaluate(*expression.operands[0], scope);
     if (!result.is_numeric())
@@ -271,8 +272,8 @@ bool Flattener::linspace(const Expression& expression, const Scope& scope, Value
   const auto number = [&](double value) { return graph_.number(value); };
   const int count = integer(*operands[2], scope, "the number of points");
   if (count < 2 || count > 1'000'000) fail(expression.place, "linspace takes from 2 to 1000000 points");
-  const Node a = this->scalar(*operands[0], scope);
-  const Node b = this->scalar(*operands[1], scope);
+  const Node a = number_of(*operands[0], scope);
+  const Node b = number_of(*operands[1], scope);
   for (int k = 0; k < count; ++k) {
     const Node share = number(static_cast<double>(k) / (count - 1));
     result.items.push_back(graph_.add(a, graph_.multiply(share, graph_.subtract(b, a))));
@@ -579,11 +580,7 @@ Node Flattener::before_event(Node item, const std::string& function, Place place
 
 bool Flattener::call_event(const std::string& name, const Expression& expression, const Scope& scope, Value& result) {
   const auto& operands = expression.operands;
-  const auto need = [&](std::size_t count) {
-    if (operands.size() == count) return;
-    fail(expression.place,
-         fmt::format("{} takes {} argument{}, not {}", name, count, count == 1 ? "" : "s", operands.size()));
-  };
+  const auto need = [&](std::size_t count) { check_arguments(name, expression, count); };
   const bool of_models = name == "der" || name == "pre" || name == "edge" || name == "change" || name == "sample";
   if (of_models && scope.in_function) fail(expression.place, fmt::format("{} does not stand in functions", name));
   if (name == "der") {
@@ -632,20 +629,20 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);
-    for (const ExpressionPtr& operand : operands) check_number(evaluate(*operand, scope), operand->place);
-    const Node interval = scalar(*operands[1], scope);
+    const Node start = number_of(*operands[0], scope);
+    const Node interval = number_of(*operands[1], scope);
     if (graph_.is_number(interval) && !(graph_.value(interval) > 0.0)) {
       fail(operands[1]->place,
            fmt::format("the interval of sample is {}: expected a positive one", graph_.value(interval)));
     }
-    model_.clocks.push_back({scalar(*operands[0], scope), interval, expression.place});
+    model_.clocks.push_back({start, interval, expression.place});
     result = Value::scalar(graph_.event(Op::sample, static_cast<int>(model_.clocks.size()) - 1));
   } else if (name == "semiLinear") {
     need(3);
-    const Node x = scalar(*operands[0], scope);
+    const Node x = number_of(*operands[0], scope);
     const Node upwards = graph_.relation(Op::less_equal, graph_.number(0.0), x, scope.silent || scope.in_function);
     result = Value::scalar(
-        graph_.multiply(graph_.choice(upwards, scalar(*operands[1], scope), scalar(*operands[2], scope)), x));
+        graph_.multiply(graph_.choice(upwards, number_of(*operands[1], scope), number_of(*operands[2], scope)), x));
   } else {
     return false;
   }

@@ -18,7 +18,7 @@ Value Flattener::delayed(const Expression& expression, const Scope& scope) {
   if (expression.operands.size() < 2) fail(expression.place, "delay takes an expression and a time");
   Value value = evaluate(*expression.operands[0], scope);
   if (!value.is_numeric()) fail(expression.place, fmt::format("delay takes numbers, found {}", shape_text(value)));
-  const Node by = scalar(*expression.operands[1], scope);
+  const Node by = number_of(*expression.operands[1], scope);
   assert_that(graph_.relation(Op::less_equal, graph_.number(0.0), by, true), "the time of a delay is negative",
               expression.place);
   const auto is_constant = [&](Node leaf) {

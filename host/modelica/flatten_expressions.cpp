@@ -150,9 +150,19 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
 }
 
 Node Flattener::scalar(const Expression& expression, const Scope& scope) {
+  return single(evaluate(expression, scope), expression.place);
+}
+
+/// The same, and no condition.
+Node Flattener::number_of(const Expression& expression, const Scope& scope) {
   const Value value = evaluate(expression, scope);
+  check_number(value, expression.place);
+  return single(value, expression.place);
+}
+
+Node Flattener::single(const Value& value, Place place) {
   if (value.items.size() != 1 || value.is_text || value.is_record()) {
-    fail(expression.place, fmt::format("expected a number, found {}", shape_text(value)));
+    fail(place, fmt::format("expected a number, found {}", shape_text(value)));
   }
   return value.items[0];
 }
@@ -208,7 +218,7 @@ double Flattener::numeric(Node node) {
 }
 
 double Flattener::constant(const Expression& expression, const Scope& scope, const char* what) {
-  const double value = numeric(scalar(expression, scope));
+  const double value = numeric(number_of(expression, scope));
   if (!std::isfinite(value))
     fail(expression.place, fmt::format("{} needs to be known when the model is compiled", what));
   return value;

@@ -108,6 +108,8 @@ class Flattener {
   // flatten_expressions.cpp
   Value evaluate(const Expression& expression, const Scope& scope);
   Node scalar(const Expression& expression, const Scope& scope);
+  Node number_of(const Expression& expression, const Scope& scope);
+  Node single(const Value& value, Place place);
   bool is_boolean(Node node) const;
   void check_conditions(const Value& value, Place place);
   Node condition(const Expression& expression, const Scope& scope);
@@ -126,6 +128,7 @@ class Flattener {
   bool is_whole(Node node) const;
   void check_enumeration(const Instance& instance, const Expression& binding);
   void check_number(const Value& value, Place place);
+  void check_arguments(const std::string& name, const Expression& call, std::size_t count);
   std::string enumeration_of(const Expression& expression, const Scope& scope);
   void check_enumerations(const Expression& a, const Expression& b, const Scope& scope);
   void check_type(Type type, const std::string& name, const Value& value, Place place);

@@ -150,6 +150,9 @@ TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
   expect_errors(model("n = 1;\ny = smooth(x, 1);"), {"m.mo:6:12: error: the order of smooth needs to be known"});
   expect_errors(model("n = 1;\ny = smooth(-1, x);"),
                 {"m.mo:6:12: error: the order of smooth is -1: expected 0 or more"});
+  expect_errors(model("n = 1;\ny = smooth(true, x);"), {"m.mo:6:12: error: expected a number, found a condition"});
+  expect_errors(model("n = 1;\ny = semiLinear(x > 1, 2, 3);"),
+                {"m.mo:6:16: error: expected a number, found a condition"});
   expect_errors(model("n = 1;\ny = noEvent(x, x);"), {"noEvent takes 1 argument, not 2"});
   const std::string late = "n = 1;\ny = x;\nwhen x < 0.5 then\n";
   expect_errors(model(late + "terminate(3);\nend when;"), {"m.mo:8:11: error: expected a string, found a number"});

@@ -22,6 +22,7 @@
 #include "host/compiler/kernel_library.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/methods.hpp"
+#include "tests/support/sample.hpp"
 
 namespace manyfold {
 namespace {
@@ -163,7 +164,7 @@ TEST_F(Compilation, TheOldestAndTheNewestArchitectureTakeTheKernelWithoutWarning
 }
 
 TEST_F(Compilation, EveryMethodIsTakenWithoutWarnings) {
-  for (const std::string& method : test::methods_with_code_of_their_own()) {
+  for (const std::string& method : test::sampled(test::methods_with_code_of_their_own())) {
     const DeviceCode& code = compile("van_der_pol", method, "sm_90");
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << method << ": " << code.log;
   }
@@ -211,7 +212,7 @@ TEST_F(Compilation, TheOldestAndTheNewestArchitectureTakeThePhasesOfThePhasedTie
 
 TEST_F(Compilation, EveryMethodOfThePhasedTierIsTaken) {
   const std::vector<std::string>& phased = phased_methods();
-  for (const std::string& method : test::methods_with_code_of_their_own()) {
+  for (const std::string& method : test::sampled(test::methods_with_code_of_their_own())) {
     if (std::find(phased.begin(), phased.end(), method) != phased.end()) compile_phased("van_der_pol", method, "sm_90");
   }
 }
@@ -223,6 +224,7 @@ TEST_F(Compilation, ThePhasedTierTakesEveryPrecisionAndEvents) {
 }
 
 TEST_F(Compilation, AThousandVariablesFitTheThreadsOfThePhasedTier) {
+  if (!test::nightly) GTEST_SKIP() << "this compiles for a minute: at night";
   // What threads have on their stacks a device sets aside for as many as it has: vectors, no matrices. 144 bytes per
   // variable are 36 GiB on an H100, for all threads that it can have; 80 GiB is what it has.
   const std::string model = test::from_environment("MANYFOLD_SOURCE") + "/tests/cuda/exchange_1001.hpp";
@@ -383,6 +385,8 @@ TEST_F(Compilation, RegistersStackAndSpillsAreThoseOfTheTable) {
   for (const std::string& kernel : full_kernels()) {
     expect_recorded(key("pendulum", "radau5", "sm_90", 1, kernel), usage_of(full.log, "manyfold_" + kernel));
   }
+  // And this for another minute.
+  if (!test::nightly) return;
   const DeviceCode& code = compile("diffusion", "radau5", "sm_90", 1, "float64", false, Tier::phased);
   EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
   for (const std::string& kernel : sparse_kernels()) {

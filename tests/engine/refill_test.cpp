@@ -8,6 +8,7 @@
 
 #include "tests/support/ensembles.hpp"
 #include "tests/support/methods.hpp"
+#include "tests/support/sample.hpp"
 
 namespace manyfold {
 namespace {
@@ -120,7 +121,7 @@ TEST_P(Refill, WithFixedSteps) {
   expect_independence_in_all_company();
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, Refill, testing::ValuesIn(test::methods_with_code_of_their_own()),
+INSTANTIATE_TEST_SUITE_P(Methods, Refill, testing::ValuesIn(test::sampled(test::methods_with_code_of_their_own())),
                          [](const auto& test) { return test.param; });
 
 // The instances that showed it: the first eight gave one result, the others another.

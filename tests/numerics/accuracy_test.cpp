@@ -82,7 +82,7 @@ TEST_P(Accuracy, PerturbedInstancesAgreeWithATightRun) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllProblems, Accuracy, testing::ValuesIn(all_cases()),
+INSTANTIATE_TEST_SUITE_P(AllProblems, Accuracy, testing::ValuesIn(test::sampled(all_cases())),
                          [](const auto& test) { return test.param.model + "_" + test.param.method; });
 
 }  // namespace

@@ -89,10 +89,9 @@ TEST(Supply, NothingWrongEndsAsSuccessInARandomFamily) {
   const char* asked = std::getenv("MANYFOLD_RANDOM_CASES");
   const std::size_t cases = asked != nullptr ? std::strtoul(asked, nullptr, 10) : 100;
   const LoadedKernel sdirk4 = test::own_kernel<test::SupplyRhs, Sdirk4>();
-  const std::vector<LoadedKernel> kernels = {
-      test::own_kernel<test::SupplyRhs, Radau5>(), test::own_kernel<test::SupplyRhs, Radau>(),
-      test::own_kernel<test::SupplyRhs, Esdirk54>(), test::own_kernel<test::SupplyRhs, Rodas5p>(),
-      test::own_kernel<test::SupplyRhs, Bdf>()};
+  std::vector<LoadedKernel> kernels;
+  test::for_each_kernel<test::SupplyRhs, Radau5, Radau, Esdirk54, Rodas5p, Bdf>(
+      [&](const LoadedKernel& kernel) { kernels.push_back(kernel); });
   test::Uniform uniform(11);
   std::map<std::string, std::size_t> failures;
   std::map<std::string, double> largest;

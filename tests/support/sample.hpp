@@ -1,0 +1,23 @@
+#pragma once
+// What tests take of many cases alike: all at night (the preset `nightly`), a fixed sample else, since every kernel
+// compiles for some seconds.
+#include <cstddef>
+#include <vector>
+
+namespace manyfold::test {
+
+#ifdef MANYFOLD_NIGHTLY
+inline constexpr bool nightly = true;
+#else
+inline constexpr bool nightly = false;
+#endif
+
+/// Every other one of the cases, or all at night.
+template <class Case>
+std::vector<Case> sampled(const std::vector<Case>& cases) {
+  std::vector<Case> sample;
+  for (std::size_t k = 0; k < cases.size(); k += nightly ? 1 : 2) sample.push_back(cases[k]);
+  return sample;
+}
+
+}  // namespace manyfold::test

@@ -137,6 +137,7 @@ Node Reducer::with_known_conditions(Node root) {
 /// Is it finite and not zero in any case, and nowhere so many times larger than elsewhere? Where Boolean variables
 /// exclude each other, what they follow from tells.
 bool Reducer::never_zero(Node root, double largest_ratio) {
+  root = with_choices(root);
   for (const Node expression : {root, with_known_conditions(root)}) {
     double least = std::numeric_limits<double>::infinity();
     double largest = 0.0;

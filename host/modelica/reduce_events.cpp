@@ -216,6 +216,13 @@ void Reducer::find_relations() {
   for (FlatAssertion& assertion : flat.assertions) {
     assertion.condition = with_whole_parts(between_events(assertion.condition));
   }
+  gather_definitions();
+  for (FlatEquation& equation : flat.equations) {
+    if (is_logical(equation)) continue;
+    const Node left = with_held_choices(equation.left, equation.right);
+    equation.right = with_held_choices(equation.right, equation.left);
+    equation.left = left;
+  }
   for (const FlatEquation& equation : flat.equations) {
     Equation one;
     one.left = equation.left;

@@ -63,6 +63,22 @@ class Reducer {
   Node between_events(Node root);
   bool varies(Node root);
 
+  // reduce_choices.cpp
+  /// Does it change at events of the time and of what is discrete alone, and by a relation?
+  struct Stay {
+    Node node = no_node;
+    bool stays = true;
+    bool switches = false;
+  };
+  void gather_definitions();
+  Node staying_definition(int index);
+  bool of_time(const Relation& relation);
+  std::vector<Stay> stays(Node root);
+  Node with_definitions(Node root);
+  bool is_logical(const FlatEquation& equation);
+  Node with_held_choices(Node root, Node owner);
+  Node with_choices(Node root);
+
   // reduce_domain.cpp
   bool needs_positive(Node node);
   Node within_relation(Node root, const NodeData& relation);
@@ -175,10 +191,15 @@ class Reducer {
   Graph& graph_ = model_.flat.graph;
   std::vector<int> folding_;  ///< of a parameter: 0 not yet, 1 on the way, 2 done
   std::set<int> discrete_;
-  std::map<std::string, int> made_names_;      ///< how many discrete variables asked for this name
-  std::unordered_map<int, int> before_;        ///< discrete variables, and those that are their values before an event
-  std::vector<double> defaults_;               ///< of parameters
-  std::vector<int> unknowns_;                  ///< variables
+  std::map<std::string, int> made_names_;  ///< how many discrete variables asked for this name
+  std::unordered_map<int, int> before_;    ///< discrete variables, and those that are their values before an event
+  std::unordered_map<int, std::vector<Node>> definitions_;  ///< of variables: the other sides of their equations
+  std::unordered_map<int, Node> staying_;   ///< what they are by these between events of the time; no_node: they vary
+  int definition_depth_ = 0;                ///< definitions that are being looked at
+  std::unordered_map<Node, Node> held_;     ///< choices by the time, and the discrete variables that hold them
+  std::unordered_map<Node, Node> choices_;  ///< the other way, in terms of what events change
+  std::vector<double> defaults_;            ///< of parameters
+  std::vector<int> unknowns_;               ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
   std::set<int> on_the_way_;                   ///< discrete variables whose value at the start is being found
   std::unordered_map<Node, Node> in_domain_;   ///< expressions, and what within_domain makes of them

@@ -498,9 +498,6 @@ TEST_F(ModelicaEvents, SubscriptsThatFollowFromConditions) {
       {"rodas5p", "bdf"});
 }
 
-// The output of a trigger jumps where its feedback is as strong as its limits allow. Reference: the voltage of the
-// integrator goes to and fro between thresholds +-u, where 1 / gain of the amplifier is 6 / cosh^2, with a period of 4
-// u / 400 V/s; SciPy's Radau between the jumps, started anew at every one. The jump is one event.
 // As Modelica.Blocks.Sources.TimeTable does: a loop of a function looks for the interval, and says when the next
 // begins.
 TEST_F(ModelicaEvents, ALoopSearchesATable) {
@@ -522,6 +519,9 @@ TEST_F(ModelicaEvents, ALoopSearchesATable) {
       {"rodas5p"});
 }
 
+// The output of a trigger jumps where its feedback is as strong as its limits allow. Reference: the voltage of the
+// integrator goes to and fro between thresholds +-u, where 1 / gain of the amplifier is 6 / cosh^2, with a period of 4
+// u / 400 V/s; SciPy's Radau between the jumps, started anew at every one. The jump is one event.
 TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
   solve("",
         "Real 'u'(start = 0.0, fixed = true);\nReal 'v';\nReal 'in';\nReal 'i'(start = 0.006);\n"
@@ -534,6 +534,32 @@ TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
           expect(values, "u", 0.36952, 2e-5);
         },
         {"rodas5p", "radau5", "bdf"});
+}
+
+// The vapour fraction of a flash drum lies between poles that move with the pressure, and the time chooses the
+// pressure. As long as the equation changed over as a whole, it ended behind a pole, at -0.94, with success. Reference:
+// the root of Rachford & Rice's equation between the poles, by SciPy's brentq.
+TEST_F(ModelicaEvents, NumbersThatTheTimeChooses) {
+  const std::string drum =
+      "Real share(start = 0.4, fixed = true);\nReal vapour(start = 0.75);\nReal pressure;\nReal normal, high;\n"
+      "Boolean early, middle, first;\nReal[3] gain;\n";
+  const std::string equilibrium =
+      "der(share) = 0;\ngain = {3.2 / pressure - 1, 1.1 / pressure - 1, 0.25 / pressure - 1};\n0 = share * gain[1] / "
+      "(1 + "
+      "vapour * gain[1]) + (0.65 - share) * gain[2] / (1 + vapour * gain[2]) + 0.35 * gain[3] / (1 + vapour * "
+      "gain[3]);\n"
+      "normal = 1;\n1.9 = high;\nearly = time < 0.5;\nfirst = early;\nmiddle = time < 1 and not early;\n"
+      "annotation(experiment(StopTime = 2));\n";
+  for (const char* pressure : {"pressure = if time < 0.5 then 1 elseif time < 1 then 1.9 else 0.62;\n",
+                               "pressure = if first then normal elseif middle then high else 0.62;\n",
+                               "pressure = 2 * (if first then 0.5 else 0.31) + (if middle then 1.28 else 0);\n"}) {
+    solve("", drum, std::string("equation\n") + pressure + equilibrium,
+          [](const json& values) {
+            expect(values, "pressure", 0.62);
+            expect(values, "vapour", 0.9143754585581535);
+          },
+          {"radau5", "rodas5p"});
+  }
 }
 
 // The means of a sine over its periods, and its least sample: clocks and starts that follow from the time of the start

@@ -9,8 +9,9 @@
 namespace manyfold::modelica {
 namespace {
 
-/// Longer ways from definition to definition are not followed.
+/// Longer ways from definition to definition are not followed, and what has more nodes is computed once, as a variable.
 constexpr int most_definitions = 100;
+constexpr std::size_t most_nodes = 64;
 
 }  // namespace
 
@@ -34,7 +35,9 @@ Node Reducer::staying_definition(int index) {
   ++definition_depth_;
   Node found = no_node;
   for (const Node definition : definitions_[index]) {
-    if (found == no_node && stays(definition).back().stays) found = with_definitions(definition);
+    if (found != no_node || !stays(definition).back().stays) continue;
+    const Node complete = with_definitions(definition);
+    if (graph_.below(complete).size() <= most_nodes) found = complete;
   }
   --definition_depth_;
   return staying_[index] = found;

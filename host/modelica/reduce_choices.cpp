@@ -15,8 +15,7 @@ constexpr std::size_t most_nodes = 64;
 
 }  // namespace
 
-/// Equations x = expression, by which a choice may be made of something else than the time, the discrete variables and
-/// parameters.
+/// Equations x = expression: what chooses may follow from the time by way of other variables.
 void Reducer::gather_definitions() {
   for (const FlatEquation& equation : model_.flat.equations) {
     for (const auto& [side, other] : {std::pair(equation.left, equation.right), {equation.right, equation.left}}) {
@@ -41,6 +40,31 @@ Node Reducer::staying_definition(int index) {
   }
   --definition_depth_;
   return staying_[index] = found;
+}
+
+/// Is it a discrete variable, of Boolean or whole numbers, that the time alone changes?
+bool Reducer::is_set_by_time(int index) {
+  if (!discrete_.contains(index) || variable(index).type == Type::real) return false;
+  // In a circle the others decide.
+  const auto [known, is_new] = set_by_time_.try_emplace(index, true);
+  if (!is_new) return known->second;
+  const Node quantity = graph_.variable(index);
+  const auto& equations = model_.flat.discrete_equations;
+  const auto own =
+      std::find_if(equations.begin(), equations.end(), [&](const auto& one) { return one.left == quantity; });
+  return set_by_time_[index] = own != equations.end() && changes_by_time(own->right);
+}
+
+/// Does the time alone change it, at events?
+bool Reducer::changes_by_time(Node root) {
+  const std::vector<Node> nodes = graph_.below(root);
+  return std::all_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const NodeData data = graph_[node];
+    if (data.op == Op::edge) return changes_by_time(model_.flat.conditions[at(data.index)]);
+    if (data.op == Op::mode) return of_time(Relation(model_.relations[at(data.index)]));
+    if (data.op != Op::variable && data.op != Op::pre) return data.op != Op::time;
+    return variable(data.index).is_parameter() || is_set_by_time(data.index);
+  });
 }
 
 /// Does the relation change by the time and by what is discrete alone?
@@ -70,12 +94,16 @@ std::vector<Reducer::Stay> Reducer::stays(Node root) {
       one.stays = of_time(Relation(model_.relations[at(data.index)]));
       one.switches = true;
     }
+    if (data.op == Op::variable && discrete_.contains(data.index)) one.switches = is_set_by_time(data.index);
     if (data.op == Op::variable && !variable(data.index).is_parameter() && !discrete_.contains(data.index)) {
       const Node definition = data.order == 0 ? staying_definition(data.index) : no_node;
       one.stays = definition != no_node;
       if (one.stays) {
         const std::vector<Node> parts = graph_.below(definition);
-        one.switches = std::any_of(parts.begin(), parts.end(), [&](Node part) { return graph_[part].op == Op::mode; });
+        one.switches = std::any_of(parts.begin(), parts.end(), [&](Node part) {
+          const NodeData leaf = graph_[part];
+          return leaf.op == Op::mode || (leaf.op == Op::variable && is_set_by_time(leaf.index));
+        });
       }
     }
     for (int i = 0; i < Graph::operands(data); ++i) {

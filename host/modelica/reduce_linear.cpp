@@ -152,7 +152,8 @@ bool Reducer::is_smooth_in_states(Node root, const Block& block) {
     const NodeData& data = graph_[node];
     const bool inside = std::find(block.quantities.begin(), block.quantities.end(), node) != block.quantities.end();
     const bool switched = data.op == Op::mode || data.op == Op::pre || data.op == Op::choice ||
-                          (data.op == Op::variable && variable(data.index).type != Type::real);
+                          (data.op == Op::variable && variable(data.index).type != Type::real) ||
+                          choices_.contains(node);
     return inside || switched;
   });
 }

@@ -72,6 +72,8 @@ class Reducer {
   };
   void gather_definitions();
   Node staying_definition(int index);
+  bool is_set_by_time(int index);
+  bool changes_by_time(Node root);
   bool of_time(const Relation& relation);
   std::vector<Stay> stays(Node root);
   Node with_definitions(Node root);
@@ -194,12 +196,13 @@ class Reducer {
   std::map<std::string, int> made_names_;  ///< how many discrete variables asked for this name
   std::unordered_map<int, int> before_;    ///< discrete variables, and those that are their values before an event
   std::unordered_map<int, std::vector<Node>> definitions_;  ///< of variables: the other sides of their equations
-  std::unordered_map<int, Node> staying_;   ///< what they are by these between events of the time; no_node: they vary
-  int definition_depth_ = 0;                ///< definitions that are being looked at
-  std::unordered_map<Node, Node> held_;     ///< choices by the time, and the discrete variables that hold them
-  std::unordered_map<Node, Node> choices_;  ///< the other way, in terms of what events change
-  std::vector<double> defaults_;            ///< of parameters
-  std::vector<int> unknowns_;               ///< variables
+  std::unordered_map<int, Node> staying_;  ///< what they are by these between events of the time; no_node: they vary
+  std::unordered_map<int, bool> set_by_time_;  ///< of discrete variables: does the time alone change them?
+  int definition_depth_ = 0;                   ///< definitions that are being looked at
+  std::unordered_map<Node, Node> held_;        ///< choices by the time, and the discrete variables that hold them
+  std::unordered_map<Node, Node> choices_;     ///< the other way, in terms of what events change
+  std::vector<double> defaults_;               ///< of parameters
+  std::vector<int> unknowns_;                  ///< variables
   std::unordered_map<Node, Node> conditions_;  ///< Boolean quantities of earlier blocks, and what they are
   std::set<int> on_the_way_;                   ///< discrete variables whose value at the start is being found
   std::unordered_map<Node, Node> in_domain_;   ///< expressions, and what within_domain makes of them

@@ -542,16 +542,17 @@ TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
 TEST_F(ModelicaEvents, NumbersThatTheTimeChooses) {
   const std::string drum =
       "Real share(start = 0.4, fixed = true);\nReal vapour(start = 0.75);\nReal pressure;\nReal normal, high;\n"
-      "Boolean early, middle, first;\nReal[3] gain;\n";
+      "Boolean early, middle, first;\nInteger changes(start = 0, fixed = true);\nReal[3] gain;\n";
   const std::string equilibrium =
-      "der(share) = 0;\ngain = {3.2 / pressure - 1, 1.1 / pressure - 1, 0.25 / pressure - 1};\n0 = share * gain[1] / "
-      "(1 + "
-      "vapour * gain[1]) + (0.65 - share) * gain[2] / (1 + vapour * gain[2]) + 0.35 * gain[3] / (1 + vapour * "
-      "gain[3]);\n"
+      "der(share) = 0;\ngain = {3.2 / pressure - 1, 1.1 / pressure - 1, 0.25 / pressure - 1};\n"
+      "0 = share * gain[1] / (1 + vapour * gain[1]) + (0.65 - share) * gain[2] / (1 + vapour * gain[2])\n"
+      "  + 0.35 * gain[3] / (1 + vapour * gain[3]);\n"
       "normal = 1;\n1.9 = high;\nearly = time < 0.5;\nfirst = early;\nmiddle = time < 1 and not early;\n"
+      "when {time >= 0.5, time >= 1} then\nchanges = pre(changes) + 1;\nend when;\n"
       "annotation(experiment(StopTime = 2));\n";
   for (const char* pressure : {"pressure = if time < 0.5 then 1 elseif time < 1 then 1.9 else 0.62;\n",
                                "pressure = if first then normal elseif middle then high else 0.62;\n",
+                               "pressure = if changes == 0 then 1 elseif changes == 1 then 1.9 else 0.62;\n",
                                "pressure = 2 * (if first then 0.5 else 0.31) + (if middle then 1.28 else 0);\n"}) {
     solve("", drum, std::string("equation\n") + pressure + equilibrium,
           [](const json& values) {

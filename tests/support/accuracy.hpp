@@ -81,7 +81,7 @@ template <class Model, template <class, class> class... Methods>
 void for_each_kernel(auto&& expect) {
   constexpr std::size_t first = sizeof...(Methods) > 1 ? std::string_view(Model::name).size() % 2 : 0;
   [&]<std::size_t... k>(std::index_sequence<k...>) {
-    (expect_of_kernel < Model, Methods, nightly || k % 2 == first > (expect), ...);
+    (expect_of_kernel<Model, Methods, is_sampled(k, first)>(expect), ...);
   }
   (std::make_index_sequence<sizeof...(Methods)>());
 }

@@ -12,11 +12,18 @@ inline constexpr bool nightly = true;
 inline constexpr bool nightly = false;
 #endif
 
+/// Is case k one of the sample that begins with case `first`?
+constexpr bool is_sampled(std::size_t k, std::size_t first) {
+  return nightly || k % 2 == first;
+}
+
 /// Every other one of the cases, or all at night.
 template <class Case>
 std::vector<Case> sampled(const std::vector<Case>& cases) {
   std::vector<Case> sample;
-  for (std::size_t k = 0; k < cases.size(); k += nightly ? 1 : 2) sample.push_back(cases[k]);
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    if (is_sampled(k, 0)) sample.push_back(cases[k]);
+  }
   return sample;
 }
 

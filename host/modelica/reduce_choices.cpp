@@ -67,6 +67,12 @@ bool Reducer::changes_by_time(Node root) {
   });
 }
 
+/// Does it switch by a relation, or by a variable that the time alone changes?
+bool Reducer::is_switch(Node leaf) {
+  const NodeData data = graph_[leaf];
+  return data.op == Op::mode || (data.op == Op::variable && is_set_by_time(data.index));
+}
+
 /// Does the relation change by the time and by what is discrete alone?
 bool Reducer::of_time(const Relation& relation) {
   const Node sides[] = {relation.left, relation.right};
@@ -89,21 +95,15 @@ std::vector<Reducer::Stay> Reducer::stays(Node root) {
     const NodeData data = graph_[nodes[k]];
     Stay& one = result[k];
     one.node = nodes[k];
+    one.switches = is_switch(nodes[k]);
     if (data.op == Op::time || data.op == Op::pre) one.stays = false;
-    if (data.op == Op::mode) {
-      one.stays = of_time(Relation(model_.relations[at(data.index)]));
-      one.switches = true;
-    }
-    if (data.op == Op::variable && discrete_.contains(data.index)) one.switches = is_set_by_time(data.index);
+    if (data.op == Op::mode) one.stays = of_time(Relation(model_.relations[at(data.index)]));
     if (data.op == Op::variable && !variable(data.index).is_parameter() && !discrete_.contains(data.index)) {
       const Node definition = data.order == 0 ? staying_definition(data.index) : no_node;
       one.stays = definition != no_node;
       if (one.stays) {
         const std::vector<Node> parts = graph_.below(definition);
-        one.switches = std::any_of(parts.begin(), parts.end(), [&](Node part) {
-          const NodeData leaf = graph_[part];
-          return leaf.op == Op::mode || (leaf.op == Op::variable && is_set_by_time(leaf.index));
-        });
+        one.switches = std::any_of(parts.begin(), parts.end(), [&](Node part) { return is_switch(part); });
       }
     }
     for (int i = 0; i < Graph::operands(data); ++i) {

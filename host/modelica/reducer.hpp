@@ -74,6 +74,7 @@ class Reducer {
   Node staying_definition(int index);
   bool is_set_by_time(int index);
   bool changes_by_time(Node root);
+  bool is_switch(Node leaf);
   bool of_time(const Relation& relation);
   std::vector<Stay> stays(Node root);
   Node with_definitions(Node root);

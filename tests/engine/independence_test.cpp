@@ -57,10 +57,7 @@ class Independence : public testing::TestWithParam<std::pair<std::string, std::s
   }
 
   /// So many that every lane is refilled some times.
-  static int instances(const std::string& model) {
-    if (model == "transistor_amplifier") return 60;
-    return test::nightly ? 1000 : 300;
-  }
+  static int instances(const std::string& model) { return model == "transistor_amplifier" ? 60 : 1000; }
 
   void expect_same(const test::Ensemble& other, const std::vector<std::size_t>& order) {
     const test::Results results = other.solve();

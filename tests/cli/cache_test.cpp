@@ -36,8 +36,7 @@ class Cache : public manyfold::test::CommandTest {
            rate + " * y[0]; }\n};\nMANYFOLD_MODEL(Decay);\n";
   }
   Outcome solve(const std::string& model, const std::string& environment = "") const {
-    return call("solve " + model + " --method backward_euler --json",
-                "MANYFOLD_CACHE=cache MANYFOLD_ISA=baseline " + environment);
+    return call("solve " + model + " --method backward_euler --json", "MANYFOLD_CACHE=cache " + environment);
   }
   /// y(1) and whether it was compiled for that.
   std::pair<double, bool> value(const std::string& model, const std::string& environment = "") const {
@@ -195,7 +194,7 @@ TEST_F(Cache, TheCommandShowsAndDeletesWhatIsKept) {
   };
   const auto entries = nlohmann::json::parse(list("--json"))["entries"];
   ASSERT_EQ(entries.size(), 2U);  // and the description
-  EXPECT_NE(list("--list").find("backward_euler float64 baseline"), std::string::npos) << list("--list");
+  EXPECT_NE(list("--list").find("backward_euler float64 scalar"), std::string::npos) << list("--list");
   EXPECT_NE(list("").find("decay.hpp"), std::string::npos);
   list("--limit 1000");
   EXPECT_EQ(nlohmann::json::parse(list("--json"))["entries"].size(), 2U);

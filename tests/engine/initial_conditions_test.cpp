@@ -27,11 +27,8 @@ struct Start {
     request.model = model;
     request.options.method = "radau5";
     request.instruction_set = instruction_set;
+    if (!names.empty()) request.given = given_at_start(describe(request), names);
     loaded = load_kernel(request);
-    if (!names.empty()) {
-      request.given = given_at_start(loaded.model, names);
-      loaded = load_kernel(request);
-    }
     test::Ensemble ensemble{};
     ensemble.loaded = &loaded;
     ensemble.repeat_defaults(rows.size());
@@ -194,7 +191,7 @@ TEST(InitialConditions, NamesTheEquationThatIsNotMet) {
 TEST(InitialConditions, RefusesWhatCannotBeGiven) {
   const auto refused = [](const std::string& model, const std::vector<std::string>& names, const std::string& words) {
     try {
-      given_at_start(test::kernel_of(model, "radau5").model, names);
+      given_at_start(describe({.model = model}), names);
       ADD_FAILURE() << words;
     } catch (const UsageError& error) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();

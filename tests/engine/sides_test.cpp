@@ -5,6 +5,8 @@
 
 #include <manyfold/ensemble.hpp>
 
+#include "tests/support/sample.hpp"
+
 namespace manyfold {
 namespace {
 
@@ -54,8 +56,10 @@ void expect_switches() {
 
 TEST(Sides, SwitchWhereTheyLeaveZero) {
   expect_switches<Radau5>();
-  expect_switches<Esdirk54>();
   expect_switches<Bdf>();
+}
+NIGHTLY_TEST(Sides, SwitchWhereTheyLeaveZeroWithEsdirk) {
+  expect_switches<Esdirk54>();
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "problems/slider_crank/slider_crank.hpp"
 #include "tests/numerics/index_models.hpp"
 #include "tests/support/accuracy.hpp"
+#include "tests/support/sample.hpp"
 
 namespace manyfold {
 namespace {
@@ -255,7 +256,7 @@ TEST(MixedIndex, FrictionPendulum) {
                                            -0.0018353574751404501, 9.794080569147354, 0.5935404119604138,
                                            -9.7931019409544});
 }
-TEST(MixedIndex, RollingDisc) {
+NIGHTLY_TEST(MixedIndex, RollingDisc) {
   // x'' = (push - k x)/(m + J), T = -J x''.
   const double omega = std::sqrt(30.0 / 2.7);
   const double rest = 8.0 / 30.0;
@@ -264,7 +265,7 @@ TEST(MixedIndex, RollingDisc) {
   const double force = -0.7 * (8.0 - 30.0 * x) / 2.7;
   expect_solution<test::RollingDisc>({x, 0.0, v, 0.0, force, force * v});
 }
-TEST(MixedIndex, CapacitorLoop) {
+NIGHTLY_TEST(MixedIndex, CapacitorLoop) {
   expect_solution<test::CapacitorLoop>(
       {-1.0731458360008699, -1.084407295670129, -1.8888074580632699, -9.99999999618971e-07});
 }
@@ -321,7 +322,7 @@ TEST(MixedIndex, AndrewsMechanismWithItsMassMatrix) {
     EXPECT_LE(error_at_end<test::Andrews>(reference, tolerance, 1), 30.0 * tolerance);
   }
 }
-TEST(MixedIndex, SliderCrankWithItsMassMatrix) {
+NIGHTLY_TEST(MixedIndex, SliderCrankWithItsMassMatrix) {
   std::ifstream file(test::source_folder() + "/problems/slider_crank/reference.json");
   auto reference = nlohmann::json::parse(file)["values"].get<std::vector<double>>();
   // Positions. Elastic velocities are a thousand times the coordinates that the tolerance is for.

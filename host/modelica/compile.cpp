@@ -13,6 +13,7 @@
 #include "host/modelica/model_code.hpp"
 #include "host/modelica/parser.hpp"
 #include "host/modelica/reducer.hpp"
+#include "host/modelica/units.hpp"
 
 namespace manyfold::modelica {
 
@@ -31,6 +32,7 @@ Attempt attempt(const Class& syntax, const std::string& text, const std::string&
   Diagnostics& diagnostics = *result.diagnostics;
   FlatModel flat = Flattener(text, diagnostics, silent_kinks).flatten(syntax);
   if (diagnostics.failed()) return result;
+  check_units(flat, diagnostics);
   for (FlatVariable& one : flat.variables) {
     if (!zeros.contains(one.name)) continue;
     one.evaluated = true;

@@ -72,6 +72,8 @@ class Integrator {
   static constexpr bool may_leave_branch = several_branches && Method::most_newton_iterations > 1;
   /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
   static constexpr bool keeps_branches = System::has_events && several_branches;
+  /// Are algebraic variables made to meet their equations where an event is found? On devices kernels would be longer.
+  static constexpr bool settles_events = System::has_state_events && settles && takes_given_values;
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
   static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?
@@ -251,8 +253,9 @@ class Integrator {
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
-      const Mask leapt = branch_.leaps(accepted & !last, state_, t_end_);
-      const auto found = passage_.monitor.find(accepted & !leapt, rough, state_, begin);
+      const Mask leapt = branch_.leaps(accepted & !last & !passage_.monitor.begins_across(), state_, t_end_);
+      const auto found =
+          passage_.monitor.template find<settles_events>(accepted & !leapt, rough, state_, begin, meeting());
       passage_.struck = found.struck;
       if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
       passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
@@ -317,7 +320,7 @@ class Integrator {
 
   /// Moves the lanes of `struck` back to their events: the state is the one before the actions.
   MANYFOLD_OUTLINE void enter_events() {
-    const auto ended = passage_.monitor.enter(passage_.struck, state_);
+    const auto ended = passage_.monitor.enter(passage_.struck, state_, meeting());
     if constexpr (keeps_rest<Real>) t_rest_ = select(passage_.struck, Real(0.0), t_rest_);
     const Real reason = select(ended.failed, code(Status::assertion_violated), code(Status::terminated_by_event));
     status_ = select(ended.terminal, reason, status_);
@@ -556,6 +559,26 @@ class Integrator {
       put(state_.dy[i], before.dy[i]);
     }
     state_.path.copy(lanes, before.path);
+  }
+
+  /// Makes y, found on the polynomial, and y' meet the equations in some lanes.
+  MANYFOLD_INLINE auto meeting() const {
+    return [this](const Mask& lanes, const Real& t, Real(&y)[n], Real(&dy)[n]) {
+      if constexpr (settles_events) {
+        if (!any(lanes)) return;
+        if constexpr (System::highest_index() > 1) project<Alone<System>>(lanes, t, y, state_.p, options_.tolerances);
+        SettledOutput<Alone<System>, Real>().settle(lanes, t, y, dy, state_.p, options_.tolerances);
+        if constexpr (System::semi_explicit) {
+          Real none[n];
+          Real F[n];
+          for (int i = 0; i < n; ++i) none[i] = Real(0.0);
+          System::residual(t, y, none, state_.p, F);
+          static_for<n>([&](auto i) {
+            if constexpr (!System::algebraic(i)) dy[i] = select(lanes, -F[i], dy[i]);
+          });
+        }
+      }
+    };
   }
 
   /// Puts algebraic variables at the beginning of the next step on their constraints, in the lanes of `lanes`. Where

@@ -92,6 +92,21 @@ class Crossings : public RootSides<System, Real, State> {
     Base::restart(lanes, start, fired, direction_);
   }
 
+  /// Function i has not crossed in the step in the lanes of `lanes`, at the end of which it has the value `end`.
+  MANYFOLD_INLINE void postpone(const Mask& lanes, int i, const Real& end) {
+    side_[i] = select(lanes, came_from_[i], side_[i]);
+    start_[i] = select(lanes, end, start_[i]);
+    direction_[i] = select(lanes, Real(0.0), direction_[i]);
+  }
+  /// Is function i found across from the begin of the step?
+  MANYFOLD_INLINE Mask is_at_begin(int i, const Real& fired) const {
+    return (fired != Real(0.0)) & (root_[i] <= Real(-1.0));
+  }
+  /// Is function i, which is to cross at another place of the step, across with the value `here`?
+  MANYFOLD_INLINE Mask crosses_later(int i, const Real& here) const {
+    return (root_[i] <= Real(0.0)) & (here * direction_[i] > Real(0.0));
+  }
+
   /// Where in the step function i crosses first, in units of the step, from -1 to 0; positive: nowhere.
   MANYFOLD_INLINE const Real& root(int i) const { return root_[i]; }
 

@@ -33,7 +33,7 @@ class EventMonitor {
     double next = forward * largest_number;
     for (int k = 0; k < System::scheduled_times; ++k) {
       const double time = get(start.schedule[k]);
-      const bool later = forward * (time - t) > spacing * abs(t) && forward * (time - next) < 0.0;
+      const bool later = forward * (time - t) > 0.0 && forward * (time - next) < 0.0;
       next = later ? time : next;
     }
     put(next_time_, next);
@@ -53,8 +53,11 @@ class EventMonitor {
   };
 
   /// Looks for events in the step from `begin` to the state of the lanes of `accepted`. In the lanes of `rough` the
-  /// polynomial is accurate close to the ends of the step only. Lanes that go back forget the step.
-  MANYFOLD_INLINE Found find(const Mask& accepted, const Mask& rough, const State& state, const Real& begin) {
+  /// polynomial is accurate close to the ends of the step only. Lanes that go back forget the step. `meet(lanes, t, y,
+  /// dy)` makes y and y' of the polynomial meet the equations, as far as that is called for.
+  template <bool meets>
+  MANYFOLD_INLINE Found find(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
+                             auto&& meet) {
     Found result{Mask(false), Mask(false), Real(0.0)};
     crossings_.clear_directions();
     for (int i = 0; i < events; ++i) fired_[i] = Real(0.0);
@@ -64,6 +67,9 @@ class EventMonitor {
     Mask may_be_due = accepted;
     if constexpr (System::has_state_events) {
       find_crossing(accepted, rough, state, begin, resolution, result, time);
+      if constexpr (meets) {
+        if (any(result.struck)) settle(state, meet, resolution, result.struck, time);
+      }
       may_be_due = accepted & !result.again & !(result.struck & (time != state.t));
     }
     if constexpr (System::scheduled_times > 0) {
@@ -97,6 +103,9 @@ class EventMonitor {
     }
   }
 
+  /// Lanes whose step that is to be looked at begins with an event.
+  MANYFOLD_INLINE Mask begins_across() const { return crossings_.begins_across(); }
+
   /// Time of the events found last.
   MANYFOLD_INLINE const Real& time() const { return time_; }
   /// Did event `event` occur in lane `lane`?
@@ -112,8 +121,8 @@ class EventMonitor {
   };
 
   /// Moves the lanes of `struck` back to their events, on the polynomial, and counts what occurs there. Returns the
-  /// lanes in which an event is terminal.
-  MANYFOLD_INLINE Ended enter(const Mask& struck, State& state) {
+  /// lanes in which an event is terminal. `meet`: as for `find`.
+  MANYFOLD_INLINE Ended enter(const Mask& struck, State& state, auto&& meet) {
     const Real u = (time_ - state.t) / state.path.h;
     const Mask back = struck & (u < Real(0.0));
     for (int i = 0; i < n; ++i) {
@@ -123,6 +132,7 @@ class EventMonitor {
       state.dy[i] = select(back, dy, state.dy[i]);
     }
     state.t = select(struck, time_, state.t);
+    meet(System::highest_index() > 1 ? struck : back, state.t, state.y, state.dy);
     crossings_.enter(struck, state, fired_, crowded_ > Real(0.0));
     Mask terminal(false);
     Mask failed(false);
@@ -159,17 +169,18 @@ class EventMonitor {
   MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
     const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
     crossings_.restart(lanes, start, fired_);
+    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
     if constexpr (System::scheduled_times > 0) {
       Real next = forward * Real(largest_number);
-      for (int k = 0; k < System::scheduled_times; ++k) {
-        const Real time = start.schedule[k];
-        const Mask later =
-            (forward * (time - state.t) > Real(spacing) * abs(state.t)) & (forward * (time - next) < Real(0.0));
-        next = select(later, time, next);
-      }
+      static_for<System::scheduled_times>([&](auto slot) {
+        // What has occurred with others may have been due a little later than these.
+        const Real ahead = forward * (start.schedule[slot] - state.t);
+        const Mask done = (fired_[System::event_of_time(slot)] != Real(0.0)) & (ahead <= resolution);
+        const Mask later = (ahead > Real(0.0)) & !done & (forward * (start.schedule[slot] - next) < Real(0.0));
+        next = select(later, start.schedule[slot], next);
+      });
       next_time_ = select(lanes, next, next_time_);
     }
-    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
     const Mask close = abs(state.t - previous_) <= Real(no_progress) * resolution;
     crowded_ = select(lanes, select(close, crowded_ + Real(1.0), Real(0.0)), crowded_);
     previous_ = select(lanes, state.t, previous_);
@@ -181,8 +192,10 @@ class EventMonitor {
 
   /// Tries, each twice as far as the last, to get past a crossing that rounding has undone.
   static constexpr int most_nudges = 4;
-  /// Scheduled times closer than this, relative to |t|, are one.
-  static constexpr double spacing = 8.0 * epsilon<Real>;
+  /// The same for what the errors of algebraic variables have undone; then the end of the step.
+  static constexpr int most_moves = 5;
+  /// From a difference over this part of the step follow the slopes of y'.
+  static constexpr double nearby = 1.0 / 64.0;
   /// Events without progress, so often in a row, are a storm.
   static constexpr double most_crowded = 20.0;
 
@@ -237,6 +250,52 @@ class EventMonitor {
       further = Real(2.0) * further;
     }
     return time;
+  }
+
+  /// Moves the events just found in the lanes of `struck` to where their root functions have crossed with variables
+  /// that meet their equations: those of the polynomial are off by the tolerance, and an event that is found early by
+  /// that would seem to be turned back by its action. What else has crossed there, as the polynomial says a little
+  /// later, occurs with them. What has not crossed at the end of the step does not occur in it.
+  MANYFOLD_OUTLINE void settle(const State& state, auto&& meet, const Real& resolution, Mask& struck, Real& time) {
+    Mask lanes = struck;
+    for (int i = 0; i < events; ++i) lanes = lanes & !crossings_.is_at_begin(i, fired_[i]);
+    Real margin(1.0);
+    for (int k = 0; k <= most_moves && any(lanes); ++k) {
+      const Real u = (time - state.t) / state.path.h;
+      Real y[n];
+      Real dy[n];
+      Real slope[n];
+      Real bend[n];
+      for (int i = 0; i < n; ++i) {
+        y[i] = state.y[i] + state.path.increment(i, u);
+        slope[i] = dy[i] = state.path.slope(i, u) / state.path.h;
+        const Real before = state.path.slope(i, u - Real(nearby)) / state.path.h;
+        bend[i] = (dy[i] - before) / (Real(nearby) * state.path.h);
+      }
+      meet(lanes, time, y, dy);
+      const auto here = root_values<System>(time, Real(1.0), y, slope, dy, bend, state.p);
+      const Real left = abs(state.t - time);
+      Real missing(0.0);
+      Mask occurs(false);
+      for (int i = 0; i < events; ++i) {
+        fired_[i] = select(lanes & crossings_.crosses_later(i, here.value[i]), Real(1.0), fired_[i]);
+        const Real ahead = here.value[i] * crossings_.direction(i);
+        const Mask behind = lanes & (fired_[i] != Real(0.0)) & !(ahead > Real(0.0));
+        const Mask not_yet = behind & (left == Real(0.0));
+        if (any(not_yet)) {
+          crossings_.postpone(not_yet, i, here.value[i]);
+          fired_[i] = select(not_yet, Real(0.0), fired_[i]);
+        }
+        const Real speed = max(abs(here.slope[i]), Real(1e-300));
+        missing = select(behind & !not_yet, max(missing, abs(ahead) / speed), missing);
+        occurs = occurs | (fired_[i] != Real(0.0));
+      }
+      struck = struck & (occurs | !lanes);
+      lanes = lanes & (missing > Real(0.0));
+      const Real move = k < most_moves ? min(left, margin * missing + resolution) : left;
+      time = select(lanes, select(move < left, time + sign(state.path.h) * move, state.t), time);
+      margin = Real(2.0) * margin;
+    }
   }
 
   Crossings<System, Real, State> crossings_;

@@ -45,13 +45,17 @@ class RootSides {
     put(uncertain_, 0.0);
   }
 
-  /// Lanes of `struck` are at their events, before the actions. `fired`: which occur there; `crowded`: lanes in which
-  /// events follow each other without progress.
+  /// Lanes of `struck` are at their events, before the actions, with algebraic variables that meet their equations if
+  /// that can be done. `fired`: which occur there; `crowded`: lanes in which events follow each other without progress.
   MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded) {
     if constexpr (System::has_state_events) {
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
+      if constexpr (has_noise) {
+        for (int i = 0; i < events; ++i) noise_[i] = Real(0.0);
+        add_noise(state);
+      }
       static_for<events>([&](auto i) {
         constexpr Event event = System::event(i);
         before_[i] = here.value[i];
@@ -69,6 +73,17 @@ class RootSides {
     }
   }
 
+  /// Lanes that begin their step on another side than the discrete state has it: an event occurs there at once.
+  MANYFOLD_INLINE Mask begins_across() const {
+    Mask result(false);
+    if constexpr (System::remembers_sides) {
+      for (int i = 0; i < events; ++i) {
+        result = result | (remembered_[i] * start_[i] < Real(-surface) * range_[i]);
+      }
+    }
+    return result;
+  }
+
   /// After the actions, at the consistent state of `start`. `direction`: in which those of `fired` crossed.
   MANYFOLD_INLINE void restart(const Mask& lanes, const EventStart<System, Real>& start, const Real (&fired)[size],
                                const Real (&direction)[size]) {
@@ -80,15 +95,27 @@ class RootSides {
         // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
         // seen next.
         const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
-        const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), Real(surface) * scale_[i])) & !jumped_;
+        const Real rounding = Real(surface) * scale_[i];
+        const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), rounding)) & !jumped_;
         const Mask through = near & (passing_[i] != Real(0.0));
-        const Real sided = select(through, passing_[i], select(value != Real(0.0), sign(value), at_zero));
+        const Mask put_there = (abs(value) <= rounding) & (abs(before_[i]) > rounding) & !jumped_;
+        const Real seen = select(put_there, Real(0.0), select(value != Real(0.0), sign(value), at_zero));
+        Real sided = select(through, passing_[i], seen);
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
         const Real end = direction[i];
         // Where the action, by rounding, saw it on the side it came from, and it is across only now, it crosses again.
         const Mask unseen = (before_[i] * end < Real(0.0)) & (value * end > Real(0.0));
-        const Mask back = unseen | (value * end < Real(0.0)) | (near & (heading * end < Real(0.0)));
+        // What rounding or errors of algebraic variables have put back goes on to the other side by itself, and what
+        // such errors have put across was not across for the solution.
+        Mask unmoved = near;
+        if constexpr (has_noise) {
+          const Mask within = max(abs(before_[i]), abs(value)) <= noise_[i];
+          unmoved = unmoved | within;
+          sided = select(within & !through & (came_from_[i] != Real(0.0)), came_from_[i], sided);
+        }
+        const Mask turned = (value * end < Real(0.0)) & !(unmoved & (heading * end > Real(0.0)));
+        const Mask back = unseen | turned | (near & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
         Real side = select(fired[i] != Real(0.0), crossed, sided);
         if constexpr (System::remembers_sides) {
@@ -128,6 +155,14 @@ class RootSides {
     }
   }
 
+  /// Are errors of algebraic variables in root functions looked at? Polynomials have them in every step. On devices
+  /// kernels would be longer.
+#if defined(__CUDACC__)
+  static constexpr bool has_noise = false;
+#else
+  static constexpr bool has_noise = System::has_state_events && System::algebraic_variables.next(0) >= 0;
+#endif
+
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real start_[size];                                     ///< root functions at the begin of the next step
@@ -140,6 +175,19 @@ class RootSides {
   static constexpr double surface = max(1e-10, 16.0 * epsilon<Real>);
   /// The time of an event is known to this part of the step at least.
   static constexpr double most_uncertain = 1e-4;
+
+  /// What the tolerances of the algebraic variables come to in every root function.
+  MANYFOLD_OUTLINE void add_noise(const State& state) {
+    Real along[n];
+    Real none[n];
+    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
+    for (int j = System::algebraic_variables.next(0); j >= 0; j = System::algebraic_variables.next(j + 1)) {
+      along[j] = Real(1.0);
+      const Roots slopes = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p);
+      for (int i = 0; i < events; ++i) noise_[i] += abs(slopes.slope[i] / state.weight[j]);
+      along[j] = Real(0.0);
+    }
+  }
 
   /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is
   /// instead is the rounding error of its terms. What goes to and fro without progress is known less well than thought.
@@ -158,7 +206,8 @@ class RootSides {
   Real remembered_[System::remembers_sides ? size : 1] = {};  ///< sides that the discrete state has
   Real uncertain_ = Real(0.0);                                ///< time of the last events, as far as `remembers_sides`
   Real before_[size];                                         ///< root functions there, before the actions
-  Real passing_[size];  ///< the sides of those that pass zero there, without event
+  Real passing_[size];                ///< the sides of those that pass zero there, without event
+  Real noise_[has_noise ? size : 1];  ///< errors of algebraic variables in the root functions there
 };
 
 }  // namespace manyfold

@@ -57,7 +57,7 @@ class InitialConditions {
       settle(active, t, span, y, dy, p, tolerances, result);
       if constexpr (takes_given_values && System::semi_explicit && (!at_start || System::gives_by_kind())) {
         const Mask degenerate = active & result.singular;
-        if (any(degenerate)) take(degenerate, t, y, dy, p, tolerances, result);
+        if (any(degenerate)) take(degenerate, t, span, y, dy, p, tolerances, result);
       }
       return result;
     }
@@ -322,8 +322,8 @@ class InitialConditions {
   }
 
   /// Where the structure has a lower index than the equations, the matrix of consistent values is singular: values that
-  /// meet the equations are taken as they are.
-  MANYFOLD_OUTLINE void take(const Mask& active, const Real& t, const Real (&y)[n], const Real (&dy)[n],
+  /// meet the equations are taken as they are, but for multipliers that short steps determine.
+  MANYFOLD_OUTLINE void take(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                              const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
                              InitialPoint<Real>& result) {
     Real weight[n];
@@ -336,6 +336,48 @@ class InitialConditions {
     result.singular = result.singular & !met;
     result.residual_norm = select(met, Real(0.0), result.residual_norm);
     result.worst_equation = select(met, Real(-1.0), result.worst_equation);
+    find_multipliers(met, t, min(as_given.first_step, abs(span)) * Real(euler_fraction) * sign_of(span), y, dy, p,
+                     weight);
+  }
+
+  static MANYFOLD_INLINE Real sign_of(const Real& x) { return select(x < Real(0.0), Real(-1.0), Real(1.0)); }
+
+  /// Algebraic variables of index 2 and 3 at values of the others that meet the equations: those after two implicit
+  /// Euler steps of length h, and their line back to t. The first step may have had to change velocities of index 3 by
+  /// an error of its own, which its multiplier shows. Nothing changes where these steps fail, or leave the values.
+  MANYFOLD_INLINE void find_multipliers(const Mask& lanes, const Real& t, const Real& h, Real (&y)[n], Real (&dy)[n],
+                                        const Real (&p)[System::constants_size], const Real (&weight)[n]) {
+    Real at[n];
+    Real v[n];
+    Real second[n];
+    Real lenient[n];
+    static_for<n>([&](auto i) {
+      at[i] = y[i];
+      v[i] = System::derivative_occurs(i) ? dy[i] : Real(0.0);
+      // Newton's method is to end where the variables that the step determines do.
+      lenient[i] = System::index(i) > 1 && !System::derivative_occurs(i) ? weight[i] * Real(small_change) : weight[i];
+    });
+    Mask good = lanes;
+    Mask singular(false);
+    for (int step = 0; step < 3 && any(good); ++step) {
+      good = good & euler_step(good, t + Real(double(step)) * h, h, at, v, p, lenient, singular, 1.0);
+      static_for<n>([&](auto i) {
+        at[i] += h * v[i];
+        if (step == 1) second[i] = at[i];
+        if constexpr (!System::derivative_occurs(i)) v[i] = Real(0.0);
+      });
+    }
+    Real moved[n];
+    static_for<n>(
+        [&](auto i) { moved[i] = System::derivative_occurs(i) ? second[i] - y[i] - Real(2.0) * h * v[i] : Real(0.0); });
+    good = good & (weighted_norm(moved, weight) <= Real(1.0));
+    static_for<n>([&](auto i) {
+      if constexpr (System::index(i) > 1 && !System::derivative_occurs(i)) {
+        const Real value = second[i] - Real(2.0) * (at[i] - second[i]);
+        y[i] = select(good & is_finite(value), value, y[i]);
+      }
+    });
+    differentiate(t, y, dy, p);
   }
 
   /// Errors of variables of index 2 and 3 count times h and h^2.

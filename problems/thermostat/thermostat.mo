@@ -1,9 +1,9 @@
 //! base 0.1.0
 package 'thermostat'
-  model 'thermostat' "A heated room whose thermostat has a hysteresis"
+  model 'thermostat' "A heated room whose thermostat has a hysteresis, time in min"
     parameter Real 'outside'(unit = "degC") = 5.0 "temperature outside";
-    parameter Real 'tau'(unit = "min") = 30.0 "time constant of the room";
-    parameter Real 'heating'(unit = "K min-1") = 1.0 "heating rate";
+    parameter Real 'tau' = 30.0 "time constant of the room, in min";
+    parameter Real 'heating' = 1.0 "heating rate, in K min-1";
     parameter Real 'lower'(unit = "degC") = 19.0 "the heater starts below";
     parameter Real 'upper'(unit = "degC") = 21.0 "the heater stops above";
     Real 'T'(unit = "degC", start = 15.0, fixed = true);

@@ -31,20 +31,34 @@ std::string instruction_set_flags(const std::string& name) {
   throw UsageError(fmt::format("unknown instruction set '{}': one of avx512, avx2, baseline, scalar", name));
 }
 
+namespace {
+
+bool processor_has(const std::string& instruction_set) {
+#if defined(__x86_64__)
+  if (instruction_set == "avx512") {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  }
+  if (instruction_set == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+  return instruction_set == "baseline" || instruction_set == "scalar";
+}
+
+}  // namespace
+
 std::string default_instruction_set() {
   const std::string forced = environment("MANYFOLD_ISA");
   if (!forced.empty()) {
     instruction_set_flags(forced);
+    if (!processor_has(forced)) {
+      throw UsageError(
+          fmt::format("MANYFOLD_ISA is '{}', which this processor does not have: leave it out for the "
+                      "widest that it has, or take 'baseline' or 'scalar'",
+                      forced));
+    }
     return forced;
   }
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw")) {
-    return "avx512";
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
-#endif
-  return "baseline";
+  return processor_has("avx512") ? "avx512" : processor_has("avx2") ? "avx2" : "baseline";
 }
 
 fs::path header_root() {

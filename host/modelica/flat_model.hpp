@@ -23,6 +23,7 @@ struct FlatVariable {
   std::string description;
   Place place = 0;
   Node start = no_node;
+  Node guess = no_node;  ///< in place of a start, by those of others
   Node nominal = no_node;
   bool fixed = false;
   bool fixed_given = false;
@@ -36,9 +37,10 @@ struct FlatVariable {
   bool is_parameter() const { return variability <= Variability::parameter; }
 };
 
-/// The start value; where none is given, zero, or the first literal of an enumeration.
+/// The start value; where none is given, a guess, zero, or the first literal of an enumeration.
 inline Node start_of_variable(Graph& graph, const FlatVariable& variable) {
   if (variable.start != no_node) return variable.start;
+  if (variable.guess != no_node) return variable.guess;
   return graph.number(variable.type == Type::enumeration ? 1.0 : 0.0);
 }
 

@@ -76,6 +76,7 @@ ReducedModel Reducer::reduce() {
   prefer_reinitialised();
   remove_aliases();
   join_semi_linear();
+  guess_from_others();
   reduce_index();
   if (!diagnostics_.failed()) check_reinitialised();
   if (!diagnostics_.failed()) {

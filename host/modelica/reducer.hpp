@@ -88,6 +88,10 @@ class Reducer {
   Node within_condition(Node root, Node condition, int depth);
   Node within_domain(Node root, int depth = 0);
 
+  // reduce_guesses.cpp
+  double guessed_value(Node root, const std::vector<double>& guesses);
+  void guess_from_others();
+
   // reduce_index.cpp
   /// Equations and unknowns, as many of these as of those.
   struct RegularPart {

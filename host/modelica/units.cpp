@@ -253,8 +253,6 @@ class UnitCheck {
 
   Known of_node(const NodeData& data, Place place) {
     switch (data.op) {
-      case Op::time:
-        return modelica::unit_of("s");
       case Op::variable:
       case Op::pre: {
         const Known unit = declared(model_.variables[static_cast<std::size_t>(data.index)]);

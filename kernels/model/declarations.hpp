@@ -59,6 +59,12 @@ struct ModelDeclarations {
     return 1;
   }
 
+  static constexpr bool has_indices_in_range() {
+    for (const Variable& variable : Equations::variables) {
+      if (variable.index < 1 || variable.index > 3) return false;
+    }
+    return true;
+  }
   static constexpr int highest_index() {
     int highest = 1;
     for (const Variable& variable : Equations::variables) highest = variable.index > highest ? variable.index : highest;

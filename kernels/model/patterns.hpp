@@ -13,6 +13,7 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   using Base = ModelDeclarations<Equations>;
   using Base::algebraic;
   using Base::constants_size;
+  using Base::has_indices_in_range;
   using Base::highest_index;
   using Base::mass_form;
   using Base::n;
@@ -85,6 +86,8 @@ struct ModelPatterns : ModelDeclarations<Equations> {
  public:
   /// Equations that are not `constexpr` can still be integrated: with full matrices.
   static constexpr bool known_pattern = requires { typename Constant<(evaluate_patterns(), 0)>; };
+  static_assert(has_indices_in_range(),
+                "manyfold: .index of a variable is 1, 2 or 3: how often its equations are differentiated to find it");
   static_assert(highest_index() == 1 || semi_explicit || known_pattern,
                 "manyfold: variables of index 2 or 3 need constexpr equations, or the semi-explicit form: rhs(t, y, p, "
                 "f) without mass_matrix");

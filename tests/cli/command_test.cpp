@@ -309,6 +309,16 @@ TEST_F(Command, TheExampleOfTheDocumentationRuns) {
   EXPECT_EQ(json::parse(run.out)["by_status"]["success"], 200);
 }
 
+TEST_F(Command, LanesThatTheProcessorDoesNotHaveAreMisuse) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "this processor has them all";
+  const Outcome outcome = call("solve robertson", "MANYFOLD_ISA=avx512");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("MANYFOLD_ISA is 'avx512', which this processor does not have"), std::string::npos)
+      << outcome.err;
+#endif
+}
+
 TEST_F(Command, SomeFailedInstancesGiveExitCodeThree) {
   const std::string fragile = manyfold::test::from_environment("MANYFOLD_SOURCE") + "/tests/engine/fragile.hpp";
   write("cases.csv", "rootless\n0\n2\n0\n");

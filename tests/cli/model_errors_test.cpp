@@ -68,6 +68,14 @@ TEST_F(ModelErrors, AnIndexOutOfRangeIsShownWithTheRange) {
                  {"model.hpp:10:", "error: index 2 is out of range: f has 2 numbers"});
 }
 
+TEST_F(ModelErrors, TheIndexOfAVariableHasARange) {
+  for (const char* index : {"0", "4"}) {
+    expect_refused({.variables = std::string("{{.name = \"a\", .index = ") + index + "}, {.name = \"b\"}}",
+                    .equations = "    f[0] = y[1];\n    f[1] = p[0] * y[0];"},
+                   {".index of a variable is 1, 2 or 3"});
+  }
+}
+
 TEST_F(ModelErrors, AreWhatSolveSaysToo) {
   const Outcome outcome = solve({.equations = "    f[0] = y[1];\n    f[1] = y[2];"});
   EXPECT_EQ(outcome.code, 2);

@@ -353,6 +353,17 @@ TEST_F(ModelicaFiles, ExponentialsMayBeginFarOff) {
   EXPECT_NEAR(found["vb2"].get<double>(), 0.472781243, 1e-8);
 }
 
+// The search is for H, of which the user has guessed the logarithm: from 0 there was no value of Kw / H. Reference: the
+// root of the balance of charges, by SciPy's brentq.
+TEST_F(ModelicaFiles, AGuessMayBeThatOfAnotherVariable) {
+  std::ofstream(folder_ / "acid.mo")
+      << "model acid\n  parameter Real Ka = 1.8e-5, Kw = 1e-14;\n  Real na(start = 0.1, fixed = true), "
+         "nb(start = 0.001, fixed = true), H, OH, A, pH(start = 7);\nequation\n  der(na) = 0;\n  der(nb) = 0.01;\n"
+         "  H = 10^(-pH);\n  OH = Kw / H;\n  A = na * Ka / (Ka + H);\n  H + nb = OH + A;\nend acid;\n";
+  const json found = solution("acid.mo --t-end 1 --method radau5 --rtol 1e-8 --atol 1e-12")["values"];
+  EXPECT_NEAR(found["pH"].get<double>(), 3.843061166567374, 1e-8);
+}
+
 // Newton's method alone goes from 1 to the zero at 1.2, finds none of the logarithm, and needs no help with valves.
 TEST_F(ModelicaFiles, HomotopyLeadsFromSimplifiedEquations) {
   std::ofstream(folder_ / "homotopy.mo")

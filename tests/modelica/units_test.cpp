@@ -97,6 +97,8 @@ TEST(UnitCheck, IsSilentWhereUnitsFitOrAreNotKnown) {
       "der(x) = v;\nm * der(v) = -k * x;\nE = 0.5 * m * v^2 + k * x * x / 2;");
   expect_none("Real T(unit = \"K\", start = 300, fixed = true), C(unit = \"degC\"), p(unit = \"bar\"); Real q;",
               "der(T) = -0.1 * (T - 293.15);\nC = T - 273.15;\np = 1.013 * exp(q) * sqrt(T);\nq = 9.81 * T;");
+  expect_none("parameter Real t1(unit = \"h\") = 2; Real v(unit = \"V\"), x(start = 1, fixed = true);",
+              "v = sin(time) + exp(-time);\nder(x) = if time < t1 then 0 else -x;");
   expect_none("Real phi(unit = \"rad\", start = 0, fixed = true), w(unit = \"rad/s\"), f(unit = \"Hz\");",
               "der(phi) = w;\nw = 2 * 3.141592653589793 * f;\nf = 1 + sin(phi);");
 }

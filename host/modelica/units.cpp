@@ -4,8 +4,8 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <numbers>
-#include <set>
 #include <utility>
 #include <vector>
 

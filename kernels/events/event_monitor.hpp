@@ -79,7 +79,7 @@ class EventMonitor {
         System::event_times(state.p, schedule);
         static_for<System::scheduled_times>([&](auto slot) {
           constexpr int event = System::event_of_time(slot);
-          const Mask now = due & (abs(schedule[slot] - state.t) <= resolution);
+          const Mask now = due & (abs(schedule[slot] - state.t) <= at_one_time(state));
           fired_[event] = select(now, Real(1.0), fired_[event]);
         });
       }
@@ -169,18 +169,18 @@ class EventMonitor {
   MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
     const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
     crossings_.restart(lanes, start, fired_);
-    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
     if constexpr (System::scheduled_times > 0) {
       Real next = forward * Real(largest_number);
       static_for<System::scheduled_times>([&](auto slot) {
         // What has occurred with others may have been due a little later than these.
         const Real ahead = forward * (start.schedule[slot] - state.t);
-        const Mask done = (fired_[System::event_of_time(slot)] != Real(0.0)) & (ahead <= resolution);
+        const Mask done = (fired_[System::event_of_time(slot)] != Real(0.0)) & (ahead <= at_one_time(state));
         const Mask later = (ahead > Real(0.0)) & !done & (forward * (start.schedule[slot] - next) < Real(0.0));
         next = select(later, start.schedule[slot], next);
       });
       next_time_ = select(lanes, next, next_time_);
     }
+    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
     const Mask close = abs(state.t - previous_) <= Real(no_progress) * resolution;
     crowded_ = select(lanes, select(close, crowded_ + Real(1.0), Real(0.0)), crowded_);
     previous_ = select(lanes, state.t, previous_);
@@ -189,6 +189,11 @@ class EventMonitor {
 
  private:
   using Search = RootSearch<System, Real, State>;
+
+  /// Scheduled times that are closer are one.
+  static MANYFOLD_INLINE Real at_one_time(const State& state) {
+    return Real(location_tolerance<Real>) * (abs(state.t) + max(abs(state.t), abs(state.path.h)));
+  }
 
   /// Tries, each twice as far as the last, to get past a crossing that rounding has undone.
   static constexpr int most_nudges = 4;
@@ -293,7 +298,8 @@ class EventMonitor {
       struck = struck & (occurs | !lanes);
       lanes = lanes & (missing > Real(0.0));
       const Real move = k < most_moves ? min(left, margin * missing + resolution) : left;
-      time = select(lanes, select(move < left, time + sign(state.path.h) * move, state.t), time);
+      const Mask inside = move + at_one_time(state) < left;
+      time = select(lanes, select(inside, time + sign(state.path.h) * move, state.t), time);
       margin = Real(2.0) * margin;
     }
   }

@@ -152,6 +152,12 @@ TEST(AlgebraicEvents, OccurOnceForEachCrossing) {
   test::for_each_kernel<Divider, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
+TEST(AlgebraicEvents, DoNotDependOnTheirNeighbours) {
+  std::vector<std::vector<double>> rows;
+  for (int k = 0; k < 13; ++k) rows.push_back({0.21 + 0.015 * k});
+  test::expect_independent_lanes<Divider>(rows, 3.0);
+}
+
 // x is the integral of z, of which z^3 + z - 1 = t makes (3 z^4 / 4 + z^2 / 2) from the root of t = 0 to that of t = 3.
 // It was an `event_storm` with `radau5`, and two events with `esdirk54`.
 TEST(AlgebraicEvents, OfDerivativesOccurOnce) {

@@ -201,11 +201,11 @@ void ModelCode::relation_now(Body& pass, int k, bool initial) {
   const bool scheduled = scheduled_at(relation, time, rises);
   if (initial && !scheduled) value = at_start_of(relation);
   // At its time a scheduled relation has changed, be it strict or not, for actions of other events at that time too.
-  // Times that differ by less than the integrator tells apart, 8 eps |t|, are one; an event before them, which is
-  // further off, must not see it changed.
+  // Times within 8 eps |t| are one for the integrator; an event before them, which is further off, must not see it
+  // changed.
   if (scheduled) {
     const Node size = graph_.add(graph_.call(Function::abs, graph_.time()), graph_.call(Function::abs, time));
-    time = graph_.subtract(time, graph_.multiply(graph_.number(4e-16), size));
+    time = graph_.subtract(time, graph_.multiply(graph_.number(8.5e-16), size));
     value = rises ? graph_.relation(Op::less_equal, time, graph_.time(), true)
                   : graph_.relation(Op::less, graph_.time(), time, true);
   }

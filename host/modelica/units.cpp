@@ -20,7 +20,7 @@ struct NamedUnit {
 };
 
 /// Derived units of the SI, what is used beside it (BIPM, The International System of Units, 9th edition, tables 2, 4
-/// and 8), and a few that Modelica's library has. Coherent ones come first, what `text_of` prefers before its equals.
+/// and 8), and a few that Modelica's library has. `text_of` takes the first of those that are equal.
 const std::vector<NamedUnit>& named_units() {
   const double pi = std::numbers::pi;
   static const std::vector<NamedUnit> units = {
@@ -160,8 +160,8 @@ class UnitText {
   std::size_t at_ = 0;
 };
 
-/// What a product with the number leaves of a unit is known: halves, small counts and multiples of pi have none
-/// themselves, and convert none.
+/// Does a product with the number have the unit of its other factor? Halves, small counts and multiples of pi have no
+/// unit themselves, and convert none.
 bool is_pure(double value) {
   const auto is_plain = [](double x) {
     const auto known = {0.125, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0};
@@ -197,7 +197,7 @@ class UnitCheck {
       if (action.kind != FlatAction::Kind::reinit) continue;
       const FlatVariable& variable = model_.variables[static_cast<std::size_t>(action.variable)];
       compare(declared(variable), unit_of(action.value, action.place), action.place,
-              "reinit sets '" + variable.name + "' to a value of another unit");
+              "reinit sets '" + variable.name + "' to a value with another unit");
     }
   }
 
@@ -261,9 +261,9 @@ class UnitCheck {
       case Op::negate:
         return operand(data, 0);
       case Op::add:
-        return compare(operand(data, 0), operand(data, 1), place, "a sum of two units");
+        return compare(operand(data, 0), operand(data, 1), place, "a sum of different units");
       case Op::subtract:
-        return compare(operand(data, 0), operand(data, 1), place, "a difference of two units");
+        return compare(operand(data, 0), operand(data, 1), place, "a difference of different units");
       case Op::multiply:
       case Op::divide: {
         const Known a = factor(data, 0);
@@ -278,11 +278,11 @@ class UnitCheck {
       case Op::call:
         return of_call(data, place);
       case Op::choice:
-        return compare(operand(data, 1), operand(data, 2), place, "a choice between two units");
+        return compare(operand(data, 1), operand(data, 2), place, "the branches of a choice have different units");
       case Op::less:
       case Op::less_equal:
       case Op::equal:
-        compare(operand(data, 0), operand(data, 1), place, "two units are compared");
+        compare(operand(data, 0), operand(data, 1), place, "quantities of different units are compared");
         return {};
       default:
         return {};
@@ -302,17 +302,19 @@ class UnitCheck {
       case Function::min:
       case Function::max:
         return compare(of, operand(data, 1), place,
-                       fmt::format("{} of two units", function_names[static_cast<std::size_t>(function)]));
+                       fmt::format("{} of different units", function_names[static_cast<std::size_t>(function)]));
       case Function::atan2:
-        compare(of, operand(data, 1), place, "atan2 of two units");
+        compare(of, operand(data, 1), place, "atan2 of different units");
         return {};
       // log(p) of a pressure is common, its unit is that of the constants beside it.
       case Function::log:
       case Function::log10:
         return {};
       default:
-        compare(of, Unit{}, place,
-                fmt::format("{} of what is no number", function_names[static_cast<std::size_t>(function)]));
+        if (of && !(*of == Unit{})) {
+          warn(place, fmt::format("the argument of {} has the unit {}: expected a number without a unit",
+                                  function_names[static_cast<std::size_t>(function)], text_of(*of)));
+        }
         return {};
     }
   }

@@ -72,8 +72,8 @@ class Integrator {
   static constexpr bool may_leave_branch = several_branches && Method::most_newton_iterations > 1;
   /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
   static constexpr bool keeps_branches = System::has_events && several_branches;
-  /// Are algebraic variables made to meet their equations where an event is found? On devices kernels would be longer.
-  static constexpr bool settles_events = System::has_state_events && settles && takes_given_values;
+  /// Are algebraic variables made to meet their equations where an event is found?
+  static constexpr bool settles_events = System::has_state_events && settles && looks_at_algebraic_errors;
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
   static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?

@@ -88,8 +88,9 @@ class Crossings : public RootSides<System, Real, State> {
   }
 
   /// After the actions of the events of `fired`, at the consistent state of `start`.
-  MANYFOLD_INLINE void restart(const Mask& lanes, const EventStart<System, Real>& start, const Real (&fired)[size]) {
-    Base::restart(lanes, start, fired, direction_);
+  MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
+                               const Real (&fired)[size]) {
+    Base::restart(lanes, state, start, fired, direction_);
   }
 
   /// Function i has not crossed in the step in the lanes of `lanes`, at the end of which it has the value `end`.
@@ -122,23 +123,10 @@ class Crossings : public RootSides<System, Real, State> {
     return result;
   }
 
-  /// In which of the lanes is function i zero throughout the step, as far as the errors of algebraic variables tell?
-  /// These have errors of their own in every step: a voltage that an equation holds at a threshold crosses it with
-  /// each.
+  /// In which of the lanes is function i zero throughout the step, as far as the errors of algebraic variables tell? A
+  /// voltage that an equation holds at a threshold crosses it with each of these errors.
   MANYFOLD_INLINE Mask rests(const Mask& lanes, int i, const State& state) const {
-    Real along[n];
-    Real none[n];
-    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
-    Real noise(0.0);
-    Real terms(0.0);
-    for (int j = 0; j < n; ++j) {
-      along[j] = Real(1.0);
-      const Real slope = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i];
-      if (System::algebraic_variables.contains(j)) noise += abs(slope / state.weight[j]);
-      terms += abs(slope * state.y[j]);
-      along[j] = Real(0.0);
-    }
-    return lanes & (scale_[i] <= min(noise, Real(most_noise) * terms));
+    return lanes & (scale_[i] <= this->noise(i, state));
   }
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
@@ -221,9 +209,6 @@ class Crossings : public RootSides<System, Real, State> {
       side_[i] = select(lanes, side, side_[i]);
     }
   }
-
-  /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
-  static constexpr double most_noise = 1e-3;
 
   Real root_[size];
   Real direction_[size];

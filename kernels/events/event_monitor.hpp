@@ -168,7 +168,7 @@ class EventMonitor {
   /// lanes in which events follow each other without progress in time.
   MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
     const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
-    crossings_.restart(lanes, start, fired_);
+    crossings_.restart(lanes, state, start, fired_);
     if constexpr (System::scheduled_times > 0) {
       Real next = forward * Real(largest_number);
       static_for<System::scheduled_times>([&](auto slot) {
@@ -199,8 +199,6 @@ class EventMonitor {
   static constexpr int most_nudges = 4;
   /// The same for what the errors of algebraic variables have undone; then the end of the step.
   static constexpr int most_moves = 5;
-  /// From a difference over this part of the step follow the slopes of y'.
-  static constexpr double nearby = 1.0 / 64.0;
   /// Events without progress, so often in a row, are a storm.
   static constexpr double most_crowded = 20.0;
 
@@ -267,26 +265,16 @@ class EventMonitor {
     Real margin(1.0);
     for (int k = 0; k <= most_moves && any(lanes); ++k) {
       const Real u = (time - state.t) / state.path.h;
-      Real y[n];
-      Real dy[n];
-      Real slope[n];
-      Real bend[n];
-      for (int i = 0; i < n; ++i) {
-        y[i] = state.y[i] + state.path.increment(i, u);
-        slope[i] = dy[i] = state.path.slope(i, u) / state.path.h;
-        const Real before = state.path.slope(i, u - Real(nearby)) / state.path.h;
-        bend[i] = (dy[i] - before) / (Real(nearby) * state.path.h);
-      }
-      meet(lanes, time, y, dy);
-      const auto here = root_values<System>(time, Real(1.0), y, slope, dy, bend, state.p);
-      const Real left = abs(state.t - time);
-      Real missing(0.0);
+      typename Search::Place place(state, u);
+      meet(lanes, time, place.y, place.dy);
+      const auto here = place.roots(state, u);
+      Real missing(0.0);  // in units of the step
       Mask occurs(false);
       for (int i = 0; i < events; ++i) {
         fired_[i] = select(lanes & crossings_.crosses_later(i, here.value[i]), Real(1.0), fired_[i]);
         const Real ahead = here.value[i] * crossings_.direction(i);
         const Mask behind = lanes & (fired_[i] != Real(0.0)) & !(ahead > Real(0.0));
-        const Mask not_yet = behind & (left == Real(0.0));
+        const Mask not_yet = behind & (time == state.t);
         if (any(not_yet)) {
           crossings_.postpone(not_yet, i, here.value[i]);
           fired_[i] = select(not_yet, Real(0.0), fired_[i]);
@@ -297,7 +285,8 @@ class EventMonitor {
       }
       struck = struck & (occurs | !lanes);
       lanes = lanes & (missing > Real(0.0));
-      const Real move = k < most_moves ? min(left, margin * missing + resolution) : left;
+      const Real left = abs(state.t - time);
+      const Real move = k < most_moves ? margin * missing * abs(state.path.h) + resolution : left;
       const Mask inside = move + at_one_time(state) < left;
       time = select(lanes, select(inside, time + sign(state.path.h) * move, state.t), time);
       margin = Real(2.0) * margin;

@@ -5,6 +5,14 @@
 
 namespace manyfold {
 
+/// Are algebraic variables made to meet their equations where an event is found, and their errors looked at? On devices
+/// kernels would be longer.
+#if defined(__CUDACC__)
+inline constexpr bool looks_at_algebraic_errors = false;
+#else
+inline constexpr bool looks_at_algebraic_errors = true;
+#endif
+
 /// Root functions and their derivatives along a curve.
 template <class System, class Real>
 struct RootValues {

@@ -31,21 +31,28 @@ struct RootSearch {
   /// Extrema are resolved to this part of a step: two crossings that are closer may count as a touch.
   static constexpr double extremum_resolution = max(1e-8, 4.0 * epsilon<Real>);
 
-  /// The root functions at u of the step's polynomial, with derivatives with respect to u.
-  static MANYFOLD_OUTLINE Roots at(const State& state, const Real& u) {
-    const Real over_h = Real(1.0) / state.path.h;
+  /// The step's polynomial at u, with derivatives with respect to u.
+  struct Place {
     Real y[n];
     Real y_slope[n];
     Real dy[n];
     Real dy_slope[n];
-    for (int i = 0; i < n; ++i) {
-      y[i] = state.y[i] + state.path.increment(i, u);
-      y_slope[i] = state.path.slope(i, u);
-      dy[i] = y_slope[i] * over_h;
-      dy_slope[i] = state.path.curvature(i, u) * over_h;
+
+    MANYFOLD_INLINE Place(const State& state, const Real& u) {
+      const Real over_h = Real(1.0) / state.path.h;
+      for (int i = 0; i < n; ++i) {
+        y[i] = state.y[i] + state.path.increment(i, u);
+        y_slope[i] = state.path.slope(i, u);
+        dy[i] = y_slope[i] * over_h;
+        dy_slope[i] = state.path.curvature(i, u) * over_h;
+      }
     }
-    return root_values<System>(state.t + u * state.path.h, state.path.h, y, y_slope, dy, dy_slope, state.p);
-  }
+    /// The root functions there.
+    MANYFOLD_INLINE Roots roots(const State& state, const Real& u) const {
+      return root_values<System>(state.t + u * state.path.h, state.path.h, y, y_slope, dy, dy_slope, state.p);
+    }
+  };
+  static MANYFOLD_OUTLINE Roots at(const State& state, const Real& u) { return Place(state, u).roots(state, u); }
 
   static MANYFOLD_INLINE PartEnds<Real> ends(const Roots (&sample)[parts + 1], int part, int i, const Real& side) {
     const Real scaled = side * Real(1.0 / parts);

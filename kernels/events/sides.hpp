@@ -52,10 +52,6 @@ class RootSides {
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
-      if constexpr (has_noise) {
-        for (int i = 0; i < events; ++i) noise_[i] = Real(0.0);
-        add_noise(state);
-      }
       static_for<events>([&](auto i) {
         constexpr Event event = System::event(i);
         before_[i] = here.value[i];
@@ -85,8 +81,8 @@ class RootSides {
   }
 
   /// After the actions, at the consistent state of `start`. `direction`: in which those of `fired` crossed.
-  MANYFOLD_INLINE void restart(const Mask& lanes, const EventStart<System, Real>& start, const Real (&fired)[size],
-                               const Real (&direction)[size]) {
+  MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
+                               const Real (&fired)[size], const Real (&direction)[size]) {
     if constexpr (System::has_state_events) {
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
@@ -109,10 +105,14 @@ class RootSides {
         // What rounding or errors of algebraic variables have put back goes on to the other side by itself, and what
         // such errors have put across was not across for the solution.
         Mask unmoved = near;
-        if constexpr (has_noise) {
-          const Mask within = max(abs(before_[i]), abs(value)) <= noise_[i];
-          unmoved = unmoved | within;
-          sided = select(within & !through & (came_from_[i] != Real(0.0)), came_from_[i], sided);
+        if constexpr (looks_at_algebraic_errors && System::algebraic_variables.next(0) >= 0) {
+          const Real expected = select(fired[i] != Real(0.0), end, came_from_[i]);
+          const Mask doubtful = lanes & !through & (value * expected < Real(0.0));
+          if (any(doubtful)) {
+            const Mask within = doubtful & (max(abs(before_[i]), abs(value)) <= noise(i, state));
+            unmoved = unmoved | within;
+            sided = select(within, came_from_[i], sided);
+          }
         }
         const Mask turned = (value * end < Real(0.0)) & !(unmoved & (heading * end > Real(0.0)));
         const Mask back = unseen | turned | (near & (heading * end < Real(0.0)));
@@ -155,13 +155,23 @@ class RootSides {
     }
   }
 
-  /// Are errors of algebraic variables in root functions looked at? Polynomials have them in every step. On devices
-  /// kernels would be longer.
-#if defined(__CUDACC__)
-  static constexpr bool has_noise = false;
-#else
-  static constexpr bool has_noise = System::has_state_events && System::algebraic_variables.next(0) >= 0;
-#endif
+  /// What the errors of algebraic variables, which polynomials have in every step, come to in function i as far as the
+  /// tolerances tell.
+  MANYFOLD_INLINE Real noise(int i, const State& state) const {
+    Real along[n];
+    Real none[n];
+    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
+    Real errors(0.0);
+    Real terms(0.0);
+    for (int j = 0; j < n; ++j) {
+      along[j] = Real(1.0);
+      const Real slope = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i];
+      if (System::algebraic_variables.contains(j)) errors += abs(slope / state.weight[j]);
+      terms += abs(slope * state.y[j]);
+      along[j] = Real(0.0);
+    }
+    return min(errors, Real(most_noise) * terms);
+  }
 
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
@@ -175,19 +185,8 @@ class RootSides {
   static constexpr double surface = max(1e-10, 16.0 * epsilon<Real>);
   /// The time of an event is known to this part of the step at least.
   static constexpr double most_uncertain = 1e-4;
-
-  /// What the tolerances of the algebraic variables come to in every root function.
-  MANYFOLD_OUTLINE void add_noise(const State& state) {
-    Real along[n];
-    Real none[n];
-    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
-    for (int j = System::algebraic_variables.next(0); j >= 0; j = System::algebraic_variables.next(j + 1)) {
-      along[j] = Real(1.0);
-      const Roots slopes = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p);
-      for (int i = 0; i < events; ++i) noise_[i] += abs(slopes.slope[i] / state.weight[j]);
-      along[j] = Real(0.0);
-    }
-  }
+  /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
+  static constexpr double most_noise = 1e-3;
 
   /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is
   /// instead is the rounding error of its terms. What goes to and fro without progress is known less well than thought.
@@ -206,8 +205,7 @@ class RootSides {
   Real remembered_[System::remembers_sides ? size : 1] = {};  ///< sides that the discrete state has
   Real uncertain_ = Real(0.0);                                ///< time of the last events, as far as `remembers_sides`
   Real before_[size];                                         ///< root functions there, before the actions
-  Real passing_[size];                ///< the sides of those that pass zero there, without event
-  Real noise_[has_noise ? size : 1];  ///< errors of algebraic variables in the root functions there
+  Real passing_[size];  ///< the sides of those that pass zero there, without event
 };
 
 }  // namespace manyfold

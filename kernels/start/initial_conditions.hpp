@@ -336,15 +336,13 @@ class InitialConditions {
     result.singular = result.singular & !met;
     result.residual_norm = select(met, Real(0.0), result.residual_norm);
     result.worst_equation = select(met, Real(-1.0), result.worst_equation);
-    find_multipliers(met, t, min(as_given.first_step, abs(span)) * Real(euler_fraction) * sign_of(span), y, dy, p,
-                     weight);
+    const Real h = as_given.first_step * Real(euler_fraction);
+    find_multipliers(met, t, select(span < Real(0.0), -h, h), y, dy, p, weight);
   }
 
-  static MANYFOLD_INLINE Real sign_of(const Real& x) { return select(x < Real(0.0), Real(-1.0), Real(1.0)); }
-
-  /// Algebraic variables of index 2 and 3 at values of the others that meet the equations: those after two implicit
-  /// Euler steps of length h, and their line back to t. The first step may have had to change velocities of index 3 by
-  /// an error of its own, which its multiplier shows. Nothing changes where these steps fail, or leave the values.
+  /// Algebraic variables of index 2 and 3 at values of the others that meet the equations: the line through those after
+  /// two and three implicit Euler steps of length h leads back to t. Those after one step may be off, where it changes
+  /// velocities of index 3. Nothing changes where these steps fail, or leave the values.
   MANYFOLD_INLINE void find_multipliers(const Mask& lanes, const Real& t, const Real& h, Real (&y)[n], Real (&dy)[n],
                                         const Real (&p)[System::constants_size], const Real (&weight)[n]) {
     Real at[n];
@@ -352,7 +350,7 @@ class InitialConditions {
     Real second[n];
     Real lenient[n];
     static_for<n>([&](auto i) {
-      at[i] = y[i];
+      at[i] = second[i] = y[i];
       v[i] = System::derivative_occurs(i) ? dy[i] : Real(0.0);
       // Newton's method is to end where the variables that the step determines do.
       lenient[i] = System::index(i) > 1 && !System::derivative_occurs(i) ? weight[i] * Real(small_change) : weight[i];
@@ -379,7 +377,10 @@ class InitialConditions {
         y[i] = select(good & is_finite(value) & wrong, value, y[i]);
       }
     });
-    differentiate(t, y, dy, p);
+    Real slope[n];
+    for (int i = 0; i < n; ++i) slope[i] = dy[i];
+    differentiate(t, y, slope, p);
+    for (int i = 0; i < n; ++i) dy[i] = select(good, slope[i], dy[i]);
   }
 
   /// Errors of variables of index 2 and 3 count times h and h^2.

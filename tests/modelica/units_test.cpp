@@ -70,14 +70,16 @@ TEST(UnitCheck, TellsWhereUnitsDiffer) {
   expect_warning(circuit, "C * der(u) = i;\ni = -u;",
                  "m.mo:5:1: warning: the sides of this equation have different "
                  "units: A and V\n  i = -u;\n  ^");
-  expect_warning(circuit, "C * der(u) = i - u;\nR * i = -u;", "a difference of two units: A and V");
-  expect_warning(circuit, "C * der(u) = i;\nR * i = if u > i then -u else -2 * u;", "two units are compared: A and V");
+  expect_warning(circuit, "C * der(u) = i - u;\nR * i = -u;", "a difference of different units: A and V");
+  expect_warning(circuit, "C * der(u) = i;\nR * i = if u > i then -u else -2 * u;",
+                 "quantities of different units are compared: A and V");
   expect_warning(circuit, "C * der(u) = i;\nR * i = if time > 1 then -u else i;",
-                 "a choice between two units: V and A");
-  expect_warning(circuit, "C * der(u) = i;\nR * i = -max(u, R);", "max of two units: V and Ohm");
-  expect_warning(circuit, "C * der(u) = i;\nR * i = -u + R * i * exp(u);", "exp of what is no number: V and 1");
+                 "the branches of a choice have different units: V and A");
+  expect_warning(circuit, "C * der(u) = i;\nR * i = -max(u, R);", "max of different units: V and Ohm");
+  expect_warning(circuit, "C * der(u) = i;\nR * i = -u + R * i * exp(u);",
+                 "the argument of exp has the unit V: expected a number without a unit");
   expect_warning(circuit, "C * der(u) = i;\nR * i = -u;\nwhen u < 0.5 then\nreinit(u, R);\nend when;",
-                 "reinit sets 'u' to a value of another unit: V and Ohm");
+                 "reinit sets 'u' to a value with another unit: V and Ohm");
   expect_warning(
       "parameter Real a(unit = \"m\") = 1; parameter Real b(unit = \"s\") = a; Real x(start = b, fixed = true);",
       "der(x) = -x;", "the value has another unit than 'b': s and m");

@@ -533,7 +533,7 @@ TEST_F(ModelicaEvents, ATriggerWithPositiveFeedback) {
           expect(values, "count", 10.0);
           expect(values, "u", 0.36952, 2e-5);
         },
-        {"rodas5p", "bdf"});
+        {"rodas5p", "radau5", "bdf"});
 }
 
 // The vapour fraction of a flash drum lies between poles that move with the pressure, and the time chooses the
@@ -550,19 +550,16 @@ TEST_F(ModelicaEvents, NumbersThatTheTimeChooses) {
       "normal = 1;\n1.9 = high;\nearly = time < 0.5;\nfirst = early;\nmiddle = time < 1 and not early;\n"
       "when {time >= 0.5, time >= 1} then\nchanges = pre(changes) + 1;\nend when;\n"
       "annotation(experiment(StopTime = 2));\n";
-  const std::vector<std::string> both = {"radau5", "rodas5p"};
-  for (const auto& [pressure, methods] :
-       {std::pair("if time < 0.5 then 1 elseif time < 1 then 1.9 else 0.62", both),
-        std::pair("if first then normal elseif middle then high else 0.62", std::vector{both[0]}),
-        std::pair("if changes == 0 then 1 elseif changes == 1 then 1.9 else 0.62", std::vector{both[1]}),
-        std::pair("2 * (if first then 0.5 else 0.31) + (if middle then 1.28 else 0)", std::vector{both[0]})}) {
-    solve(
-        "", drum, fmt::format("equation\npressure = {};\n", pressure) + equilibrium,
-        [](const json& values) {
-          expect(values, "pressure", 0.62);
-          expect(values, "vapour", 0.9143754585581535);
-        },
-        methods);
+  for (const char* pressure : {"if time < 0.5 then 1 elseif time < 1 then 1.9 else 0.62",
+                               "if first then normal elseif middle then high else 0.62",
+                               "if changes == 0 then 1 elseif changes == 1 then 1.9 else 0.62",
+                               "2 * (if first then 0.5 else 0.31) + (if middle then 1.28 else 0)"}) {
+    solve("", drum, fmt::format("equation\npressure = {};\n", pressure) + equilibrium,
+          [](const json& values) {
+            expect(values, "pressure", 0.62);
+            expect(values, "vapour", 0.9143754585581535);
+          },
+          {"radau5", "rodas5p"});
   }
 }
 

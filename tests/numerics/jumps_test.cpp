@@ -11,6 +11,8 @@
 namespace manyfold {
 namespace {
 
+using test::solve;
+
 /// The rectifier of `Supply` with a square wave (wave = 0) or a sawtooth (1).
 struct SwitchedSupply {
   static constexpr const char* name = "switched_supply";
@@ -177,24 +179,6 @@ struct ReliefValve {
     f[2] = y[2] - p[0] * max(y[1] - 1.0, 0.0);
   }
 };
-
-template <class Model>
-test::Results solve(const LoadedKernel& kernel, double rtol, const std::vector<double>& times,
-                    const std::vector<std::vector<double>>& rows = {}) {
-  test::Ensemble ensemble{};
-  ensemble.loaded = &kernel;
-  ensemble.repeat_defaults(1);
-  if (!rows.empty()) ensemble.parameters.clear();
-  for (const std::vector<double>& row : rows) {
-    ensemble.parameters.insert(ensemble.parameters.end(), row.begin(), row.end());
-  }
-  ensemble.t_begin = Model::t_span[0];
-  ensemble.t_end = Model::t_span[1];
-  ensemble.times = times;
-  ensemble.rtol = rtol;
-  ensemble.atol.assign(kernel.model.variables.size(), 0.01 * rtol);
-  return ensemble.solve();
-}
 
 // Reference: SciPy's Radau at rtol 1e-11 for uC, from jump to jump; the current by bisection. 60 tolerances, since the
 // current is exponential in voltages.

@@ -1,6 +1,8 @@
 #include "host/compiler/catalog.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -141,6 +143,21 @@ std::string check_method(const ModelDescription& model, const std::string& metho
   }
   throw UsageError(fmt::format("method '{}' does not converge for index {}, which model '{}' has: take '{}'", method,
                                index, model.name, other));
+}
+
+double largest_initial_value(const ModelDescription& model) {
+  double largest = 0.0;
+  for (const VariableDescription& variable : model.variables) {
+    largest = std::max(largest, std::abs(variable.initial));
+  }
+  return largest;
+}
+
+bool carries_rounding_errors(const ModelDescription& model, const MethodDescription& method,
+                             const std::vector<double>& atol) {
+  if (method.family != "Rosenbrock" || atol.empty()) return false;
+  constexpr double part = 1e-3 * std::numeric_limits<double>::epsilon();
+  return *std::min_element(atol.begin(), atol.end()) < part * std::min(largest_initial_value(model), 1.0);
 }
 
 std::array<std::string, 2> reference_methods(const ModelDescription& model, const std::string& method) {

@@ -39,6 +39,14 @@ const std::vector<std::string>& method_names();
 /// UsageError, with the method to take instead, if the form or the index rule it out.
 std::string check_method(const ModelDescription& model, const std::string& method);
 
+/// The size of the model's largest variable at the start.
+double largest_initial_value(const ModelDescription& model);
+
+/// What remains of the rounding errors of a large variable may be far above the `atol` of a small one. Newton's method
+/// corrects those of its linear systems, a Rosenbrock method carries them on. Is that so here? `atol`: of the settings.
+bool carries_rounding_errors(const ModelDescription& model, const MethodDescription& method,
+                             const std::vector<double>& atol);
+
 /// Two methods to verify solutions of `method` with, the better one first: of families that share as little with it and
 /// with one another as there is for the form and the index of the model.
 std::array<std::string, 2> reference_methods(const ModelDescription& model, const std::string& method);

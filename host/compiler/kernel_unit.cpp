@@ -107,6 +107,7 @@ const MethodDescription& method_of(const KernelRequest& request, const ModelDesc
   if (method == nullptr) {
     throw UsageError(fmt::format("unknown method '{}'{}", name, did_you_mean(name, method_names())));
   }
+  if (automatic && carries_rounding_errors(model, *method, options.atol)) method = described_method("radau5");
   check_choices(options, name, automatic ? "" : method->family, model);
   return *method;
 }

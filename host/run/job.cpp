@@ -1,8 +1,6 @@
 #include "host/run/job.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,23 +22,15 @@ KernelRequest request_of(const Job& job) {
   return request;
 }
 
-/// What remains of the rounding errors of a large variable may be far above the `atol` of a small one. Newton's method
-/// corrects those of its linear systems, a Rosenbrock method does not; empty: no such thing is asked for.
+/// Empty where the method corrects rounding errors.
 std::string rounding_warning(const ModelDescription& model, const std::string& method,
                              const std::vector<double>& atol) {
   const MethodDescription* known = described_method(method);
-  if (known == nullptr || known->family != "Rosenbrock" || atol.empty()) return "";
-  double largest = 0.0;
-  for (const VariableDescription& variable : model.variables) {
-    largest = std::max(largest, std::abs(variable.initial));
-  }
-  constexpr double part = 1e-3 * std::numeric_limits<double>::epsilon();
-  const double least = *std::min_element(atol.begin(), atol.end());
-  if (!(least < part * std::min(largest, 1.0))) return "";
+  if (known == nullptr || !carries_rounding_errors(model, *known, atol)) return "";
   return fmt::format(
       "atol is {:g}, far below the rounding errors of variables of the size {:g}: '{}' carries these on, so that small "
       "variables may be wrong; 'radau5' does not",
-      least, largest, method);
+      *std::min_element(atol.begin(), atol.end()), largest_initial_value(model), method);
 }
 
 /// Steps are shown on the processor alone.

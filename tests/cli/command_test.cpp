@@ -402,6 +402,9 @@ TEST_F(Command, RoundingErrorsThatAMethodCarriesOnAreWarnedOf) {
   EXPECT_NE(call("solve robertson --method rodas5p --atol 1e-24 --json").err.find(warning), std::string::npos);
   EXPECT_EQ(call("solve robertson --method rodas5p --atol 1e-15 --json").err.find("warning"), std::string::npos);
   EXPECT_EQ(call("solve robertson --method radau5 --atol 1e-24 --json").err.find("warning"), std::string::npos);
+  const Outcome automatic = call("solve robertson --atol 1e-24 --json");
+  EXPECT_EQ(automatic.err.find("warning"), std::string::npos);
+  EXPECT_NE(automatic.out.find("\"method\": \"radau5\""), std::string::npos);
 }
 TEST_F(Command, TolerancesBelowRoundingAreMisuse) {
   expect_misuse("solve robertson --rtol 1e-120", {"--rtol is 1e-120", "at least 2.2e-15"});

@@ -58,6 +58,7 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
     value = equation.left;
     return true;
   }
+  if (variable(graph_[quantity].index).type == Type::boolean) return false;
   const Node slope = graph_.partial(equation.residual, quantity);
   if (graph_.is_number(slope, 0.0) || contains(slope, quantity) || is_simplified(slope)) return false;
   const Node zero = graph_.number(0.0);
@@ -114,10 +115,14 @@ void Reducer::order_blocks(const std::vector<Equation>& equations, const std::ve
     Block block = tear_block(equations, members, inside, incidence, unknowns);
     for (const Node quantity : block.torn) {
       if (of_stage_ || variable(graph_[quantity].index).type == Type::real) continue;
-      diagnostics_.error(equations[at(members[0])].place,
-                         fmt::format("'{}' is no real number, and no equation gives it without the others of a loop of "
-                                     "{} equations",
-                                     quantity_name(quantity), members.size()));
+      const std::string name = quantity_name(quantity);
+      diagnostics_.error(
+          equations[at(members[0])].place,
+          members.size() == 1
+              ? fmt::format("'{0}' depends on itself at one instant: what it was before is pre({0})", name)
+              : fmt::format("'{}' is no real number, and no equation gives it without the others of a loop of {} "
+                            "equations",
+                            name, members.size()));
     }
     for (const Step& step : block.steps) {
       if (variable(graph_[step.quantity].index).type != Type::boolean) continue;
@@ -226,7 +231,9 @@ void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vec
     block.steps.push_back(one);
   }
   block.residuals = tearing.residuals;
-  if (!block.simplified) solve_linear(equations, block);
+  const bool real = std::all_of(block.torn.begin(), block.torn.end(),
+                                [&](Node quantity) { return variable(graph_[quantity].index).type == Type::real; });
+  if (real && !block.simplified) solve_linear(equations, block);
   if (of_stage_) tear_slopes(equations, block);
 }
 

@@ -47,8 +47,10 @@ class RootSides {
 
   /// Lanes of `struck` are at their events, before the actions, with algebraic variables that meet their equations if
   /// that can be done. `fired`: which occur there; `crowded`: lanes in which events follow each other without progress.
-  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded) {
+  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded,
+                             const Mask& at_begin) {
     if constexpr (System::has_state_events) {
+      at_begin_ = at_begin;
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
@@ -90,12 +92,15 @@ class RootSides {
         // Others that happen to be zero have still to cross, unless that is no event: then they are across. Those that
         // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
         // seen next.
-        const Real at_zero = select(before_[i] == Real(0.0), came_from_[i], Real(0.0));
         const Real rounding = Real(surface) * scale_[i];
         const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), rounding)) & !jumped_;
         const Mask through = near & (passing_[i] != Real(0.0));
         const Mask put_there = (abs(value) <= rounding) & (abs(before_[i]) > rounding) & !jumped_;
-        const Real seen = select(put_there, Real(0.0), select(value != Real(0.0), sign(value), at_zero));
+        // At the begin of the step the polynomial is off by its rounding, and what began on zero is there still.
+        Mask rests = at_begin_ & (fired[i] == Real(0.0)) & (value == before_[i]) & (abs(value) <= rounding);
+        if constexpr (System::remembers_sides) rests = rests & (start.side[i] == Real(0.0));
+        const Mask at_zero = rests | ((before_[i] == Real(0.0)) & (value == Real(0.0)));
+        const Real seen = select(put_there, Real(0.0), select(at_zero, came_from_[i], sign(value)));
         Real sided = select(through, passing_[i], seen);
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
@@ -123,7 +128,7 @@ class RootSides {
           remembered_[i] = select(lanes, start.side[i], remembered_[i]);
         }
         side_[i] = select(lanes, side, side_[i]);
-        start_[i] = select(lanes, value, start_[i]);
+        start_[i] = select(lanes, select(rests, Real(0.0), value), start_[i]);
       }
       jumped_ = jumped_ & !lanes;
     }
@@ -173,6 +178,7 @@ class RootSides {
     return min(errors, Real(most_noise) * terms);
   }
 
+  Mask at_begin_ = Mask(false);                          ///< lanes whose events are where the step began
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real start_[size];                                     ///< root functions at the begin of the next step

@@ -65,6 +65,18 @@ TEST(Diagnostics, ConditionsAreNoNumbers) {
                 {"edge takes a Boolean variable"});
 }
 
+// What decides itself has no value, or several: b = not b was compiled, and `solve` called it a success.
+TEST(Diagnostics, ConditionsDoNotDecideThemselves) {
+  for (const char* right : {"not b", "x > 0.5 and not b"}) {
+    expect_errors(
+        model_text("Real x(start = 1, fixed = true); Boolean b;", std::string("der(x) = -x;\nb = ") + right + ";"),
+        {"m.mo:5:1: error: 'b' depends on itself at one instant: what it was before is pre(b)"});
+  }
+  expect_errors(
+      model_text("Real x(start = 1, fixed = true); Boolean b, c;", "der(x) = -x;\nb = x > 0.5 or not c;\nc = not b;"),
+      {"is no real number, and no equation gives it without the others of a loop of 2 equations"});
+}
+
 // Real numbers become whole ones by integer(...) alone. Whole ones are Real numbers too.
 TEST(Diagnostics, WhatIsRealIsNoInteger) {
   const std::string whole = "Integer, and its value is ";

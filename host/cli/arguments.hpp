@@ -12,6 +12,7 @@
 
 #include <manyfold/description.hpp>
 #include <manyfold/error.hpp>
+#include <manyfold/tolerances.hpp>
 
 #include "host/text/nearest_name.hpp"
 
@@ -65,6 +66,34 @@ inline ParameterSettings assignments(const std::vector<std::string>& texts, cons
 
 inline ParameterSettings parameter_settings(const std::vector<std::string>& texts) {
   return assignments(texts, "--set");
+}
+
+/// Absolute tolerances.
+struct ToleranceSettings {
+  std::optional<double> all;
+  ParameterSettings by_variable;
+};
+
+/// VALUE or NAME=VALUE of every `--atol`.
+inline ToleranceSettings tolerance_settings(const std::vector<std::string>& texts) {
+  ToleranceSettings result;
+  std::vector<std::string> named;
+  for (const std::string& text : texts) {
+    if (text.find('=') != std::string::npos) {
+      named.push_back(text);
+    } else if (result.all) {
+      throw UsageError(fmt::format("--atol {}: is given twice for all variables", text));
+    } else {
+      result.all = number(text, "--atol");
+    }
+  }
+  result.by_variable = assignments(named, "--atol");
+  const auto check = [](double atol) {
+    if (const std::string problem = atol_problem(atol); !problem.empty()) throw UsageError("--atol " + problem);
+  };
+  if (result.all) check(*result.all);
+  for (const auto& [name, value] : result.by_variable) check(value);
+  return result;
 }
 
 /// The value of the structural parameter `name` among them.

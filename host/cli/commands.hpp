@@ -7,6 +7,8 @@
 
 #include <manyfold/options.hpp>
 
+#include "host/io/sweep_file.hpp"
+
 namespace manyfold::cli {
 
 /// Exit codes, as users' scripts rely on them.
@@ -38,11 +40,10 @@ int compile(const CompileArguments& arguments);
 struct RunArguments {
   std::string sweep;
   std::optional<std::string> output;
-  std::optional<std::string> backend;
-  std::optional<int> threads;
-  std::optional<std::string> linear_solver;
-  std::optional<double> verify;  ///< share of the instances
-  bool force = false;            ///< replaces a result
+  SweepOverrides overrides;             ///< `atol` and `parameters` aside
+  std::vector<std::string> atol;        ///< VALUE or NAME=VALUE
+  std::vector<std::string> parameters;  ///< NAME=VALUE
+  bool force = false;                   ///< replaces a result
   bool json = false;
   std::string command_line;
 };
@@ -55,7 +56,7 @@ struct SolveArguments {
   std::optional<double> t_end;
   std::string times;  ///< a count, or a list separated by commas; empty: 11, or the end alone with --json
   SolverOptions options = {.method = "auto", .tier = "fused", .threads = 1};
-  double atol = 1e-9;  ///< of all variables
+  std::vector<std::string> atol;  ///< VALUE or NAME=VALUE
   bool json = false;
   std::optional<std::string> csv;
 };

@@ -119,15 +119,25 @@ void add_run(CLI::App& app, cli::RunArguments& arguments, std::vector<Command>& 
   CLI::App* run = app.add_subcommand("run", "Run the ensemble that a sweep file describes");
   run->add_option("SWEEP", arguments.sweep, "Sweep file (TOML)")->required();
   run->add_option("--out", arguments.output, "Result file, instead of the sweep file's");
-  run->add_option("--backend", arguments.backend, "auto, cpu or cuda");
-  run->add_option("--threads", arguments.threads, "Worker threads; 0: one per processor")->check(CLI::Range(0, 65536));
-  run->add_option("--linear-solver", arguments.linear_solver,
+  SweepOverrides& overrides = arguments.overrides;
+  run->add_option("--set", arguments.parameters, "Parameter of all instances: NAME=VALUE; the option once for each")
+      ->allow_extra_args(false);
+  run->add_option("--instances", overrides.instances, "Number of instances");
+  run->add_option("--seed", overrides.seed, "Seed of the sampler");
+  run->add_option("--method", overrides.method, "Method, see 'manyfold info'");
+  run->add_option("--rtol", overrides.rtol, "Relative tolerance");
+  run->add_option("--atol", arguments.atol, "Absolute tolerance: VALUE for all variables, NAME=VALUE for one")
+      ->allow_extra_args(false);
+  run->add_option("--backend", overrides.backend, "auto, cpu or cuda");
+  run->add_option("--threads", overrides.threads, "Worker threads; 0: one per processor")->check(CLI::Range(0, 65536));
+  run->add_option("--linear-solver", overrides.linear_solver,
                   "auto, own, cublas or cusolver: who factorises full matrices on a GPU");
-  run->add_option("--verify", arguments.verify,
+  run->add_option("--verify", overrides.verify,
                   "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--force", arguments.force, "Replace the result file if there is one");
   run->add_flag("--json", arguments.json, "Print one JSON object on standard output");
   run->footer(
+      "What is given here stands in place of what the sweep file says.\n"
       "Exit codes: 0 all instances succeeded, 3 some failed or were not verified, 2 misuse or bad input, 130 "
       "interrupted\n"
       "(what was finished is on disk), 1 internal error.");
@@ -150,7 +160,14 @@ void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Comman
   solve->add_option("--t-end", arguments.t_end, "End time; default: the model's");
   solve->add_option("--times", arguments.times, "Output times: a count of equal steps, or t1,t2,...");
   solve->add_option("--rtol", arguments.options.rtol, "Relative tolerance")->capture_default_str();
-  solve->add_option("--atol", arguments.atol, "Absolute tolerance")->capture_default_str();
+  solve
+      ->add_option("--atol", arguments.atol,
+                   "Absolute tolerance: VALUE for all variables, default 1e-09, or NAME=VALUE for one")
+      ->allow_extra_args(false);
+  solve->add_option("--max-step", arguments.options.max_step, "Longest step; default: none");
+  solve->add_option("--first-step", arguments.options.first_step, "First step; default: chosen from y and y'");
+  solve->add_option("--max-steps", arguments.options.max_steps, "Step attempts before it ends with max_steps")
+      ->capture_default_str();
   solve->add_option("--method", arguments.options.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", arguments.options.backend, "auto, cpu or cuda")->capture_default_str();
   solve

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "build_config.hpp"
+#include "host/cli/arguments.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/cli/progress.hpp"
@@ -161,21 +162,12 @@ void warn_of_size(std::uintmax_t bytes, const std::filesystem::path& path) {
 
 /// The sweep with what the command line says in its place.
 Sweep read_sweep(const RunArguments& arguments) {
-  Sweep sweep = parse_sweep_file(arguments.sweep, method_names());
-  if (arguments.backend) {
-    sweep.options.backend = *arguments.backend;
-    sweep.solver_positions.erase("backend");
-  }
-  if (arguments.linear_solver) {
-    sweep.options.linear_solver = *arguments.linear_solver;
-    sweep.solver_positions.erase("linear_solver");
-  }
-  if (arguments.threads) sweep.options.threads = *arguments.threads;
-  sweep.verify = arguments.verify.value_or(sweep.verify);
-  if (!(sweep.verify >= 0.0 && sweep.verify <= 1.0)) {
-    throw UsageError(fmt::format("--verify {}: needs the share of the instances to verify, from 0 to 1", sweep.verify));
-  }
-  return sweep;
+  SweepOverrides overrides = arguments.overrides;
+  const ToleranceSettings atol = tolerance_settings(arguments.atol);
+  overrides.atol = atol.all;
+  overrides.atol_by_variable = atol.by_variable;
+  overrides.parameters = parameter_settings(arguments.parameters);
+  return parse_sweep_file(arguments.sweep, method_names(), overrides);
 }
 
 /// What `work` returns; messages about the model and the settings get their places in the sweep file.

@@ -1,4 +1,5 @@
 // `solve`: one instance, to a table, a CSV file or JSON.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -42,8 +43,12 @@ Job job_of(const SolveArguments& arguments) {
   if (const std::string problem = rtol_problem(arguments.options.rtol, arguments.options.precision); !problem.empty()) {
     throw UsageError("--rtol " + problem);
   }
-  if (const std::string problem = atol_problem(arguments.atol); !problem.empty()) {
-    throw UsageError("--atol " + problem);
+  for (const NumberSetting& setting : number_settings) {
+    const double value = setting.get(arguments.options);
+    if (setting.allows(value)) continue;
+    std::string option = setting.name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    throw UsageError(fmt::format("--{} is {}, but must be {}", option, value, setting.need));
   }
   if (arguments.csv) check_text_target(*arguments.csv, {arguments.model});
   if (arguments.t_end && !std::isfinite(*arguments.t_end)) throw UsageError("--t-end: needs a finite number");
@@ -53,11 +58,21 @@ Job job_of(const SolveArguments& arguments) {
   job.instances = 1;
   job.shape.has_end_states = true;
   job.options = arguments.options;
-  job.options.atol = {arguments.atol};
   // One instance is for the fused tier, which has no library.
   const bool of_library = job.options.linear_solver != "auto" && job.options.linear_solver != "own";
   if (of_library) job.options.tier = "auto";
   return job;
+}
+
+/// One absolute tolerance for all variables, or one each.
+std::vector<double> absolute_tolerances(const ToleranceSettings& settings, const ModelDescription& model) {
+  std::vector<double> atol = {settings.all.value_or(SolverOptions().atol.front())};
+  if (settings.by_variable.empty()) return atol;
+  atol.assign(model.variables.size(), atol.front());
+  for (const auto& [name, value] : settings.by_variable) {
+    atol[static_cast<std::size_t>(index_of(name, model.variables, "variable", model.name))] = value;
+  }
+  return atol;
 }
 
 /// Where the instance starts and ends, and its output times.
@@ -232,8 +247,11 @@ int solve(const SolveArguments& arguments) {
   Job job = job_of(arguments);
   const OutputTimes times = output_times(arguments);
   const ParameterSettings settings = parameter_settings(arguments.parameters);
+  const ToleranceSettings atol = tolerance_settings(arguments.atol);
   choose_structural_value(job, [&](const std::string& name) { return structural_setting(settings, name); });
-  set_instance(job, arguments, settings, describe(job), times);
+  const ModelDescription model = describe(job);
+  job.options.atol = absolute_tolerances(atol, model);
+  set_instance(job, arguments, settings, model, times);
   const PreparedJob prepared(std::move(job));
   if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
   InMemoryResult memory;

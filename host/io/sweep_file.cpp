@@ -17,16 +17,13 @@
 namespace manyfold {
 namespace {
 
-/// More would run for days, and their numbers do not fit any file.
-constexpr std::int64_t most_instances = 1'000'000'000'000;
-
 /// What stands outside the sections, and [ensemble].
 class SweepReader : SweepValues {
  public:
   SweepReader(Sweep& sweep, std::span<const std::string> methods, SweepProblems& problems)
       : SweepValues(problems), sweep_(sweep), methods_(methods) {}
 
-  void read(const toml::table& root) {
+  void read(const toml::table& root, const SweepOverrides& overrides) {
     const bool complete = check_keys(root, "the sweep file",
                                      {"model", "t_span", "solver", "ensemble", "parameters", "initial", "output"});
     read_model(root);
@@ -41,6 +38,7 @@ class SweepReader : SweepValues {
     std::sort(sweep_.quantities.begin(), sweep_.quantities.end(), [](const SweepQuantity& a, const SweepQuantity& b) {
       return std::pair(a.position.line, a.position.column) < std::pair(b.position.line, b.position.column);
     });
+    apply(overrides, methods_, sweep_, problems());
     // A misspelt [ensemble] is not missing too.
     check_number_of_instances(ensemble, complete);
     sweep_.output_file = sweep_.path.filename().replace_extension(".nc");
@@ -206,7 +204,8 @@ void check_dotted_keys(std::string_view text, SweepProblems& problems) {
 
 }  // namespace
 
-Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods) {
+Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods,
+                       const SweepOverrides& overrides) {
   Sweep sweep;
   sweep.path = path;
   sweep.text = read_text(path);
@@ -215,7 +214,7 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
   check_dotted_keys(sweep.text, problems);
   try {
     const toml::table root = toml::parse(sweep.text, path.string());
-    SweepReader(sweep, methods, problems).read(root);
+    SweepReader(sweep, methods, problems).read(root, overrides);
   } catch (const toml::parse_error& error) {
     problems.add(position_of(error.source()), std::string(error.description()));
   }

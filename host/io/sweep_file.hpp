@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <manyfold/description.hpp>
@@ -21,7 +22,7 @@
 
 namespace manyfold {
 
-/// A place in the sweep file, counted from 1.
+/// A place in the sweep file, counted from 1. Line 0: on the command line.
 struct SourcePosition {
   int line = 1;
   int column = 1;
@@ -83,9 +84,25 @@ struct Sweep {
   bool hold = false;    ///< after a terminal event values stay as they are
 };
 
+/// What the command line says in place of the file.
+struct SweepOverrides {
+  std::optional<std::string> method = {};
+  std::optional<std::string> backend = {};
+  std::optional<std::string> linear_solver = {};
+  std::optional<double> rtol = {};
+  std::optional<double> atol = {};  ///< of all variables
+  std::vector<std::pair<std::string, double>> atol_by_variable = {};
+  std::optional<double> verify = {};
+  std::optional<int> threads = {};
+  std::optional<double> instances = {};
+  std::optional<std::int64_t> seed = {};
+  std::vector<std::pair<std::string, double>> parameters = {};  ///< constants
+};
+
 /// Reads and checks the file at `path`. `methods` are the names a solver method may have. Throws UsageError with all
 /// problems found, one line each: `FILE:LINE:COLUMN: error: ...`.
-Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods);
+Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods,
+                       const SweepOverrides& overrides = {});
 
 /// The value of parameter `name` if [parameters] gives it as an integer constant; nothing if the file does not name it.
 /// Throws UsageError if it is given as anything else.

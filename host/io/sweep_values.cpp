@@ -40,7 +40,9 @@ void SweepProblems::raise() {
   std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> lines;
   for (const auto& [position, message] : entries_) {
-    lines.push_back(fmt::format("{}:{}:{}: error: {}", file_, position.first, position.second, message));
+    const std::string place =
+        position.first == 0 ? "manyfold" : fmt::format("{}:{}:{}", file_, position.first, position.second);
+    lines.push_back(fmt::format("{}: error: {}", place, message));
   }
   lines.insert(lines.end(), placed_.begin(), placed_.end());
   throw UsageError(fmt::format("{}", fmt::join(lines, "\n")));

@@ -77,4 +77,11 @@ void read_solver(const toml::table& table, std::span<const std::string> methods,
 void read_quantities(const toml::table& table, std::string_view name, Sweep& sweep, SweepProblems& problems);
 void read_output(const toml::table& table, Sweep& sweep, SweepProblems& problems);
 
+/// More instances would run for days, and their numbers do not fit any file.
+inline constexpr std::int64_t most_instances = 1'000'000'000'000;
+
+/// What the command line says goes in place of what was read.
+void apply(const SweepOverrides& overrides, std::span<const std::string> methods, Sweep& sweep,
+           SweepProblems& problems);
+
 }  // namespace manyfold

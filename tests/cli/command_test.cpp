@@ -416,6 +416,45 @@ TEST_F(Command, TolerancesBelowRoundingAreMisuse) {
   const fs::path file = write("tiny.toml", "model = \"robertson\"\n[solver]\nrtol = 1e-16\n");
   expect_misuse("run " + file.string(), {"tiny.toml:3:8: error: rtol is 1e-16", "at least 2.2e-15"});
 }
+TEST_F(Command, StepsOfASolutionHaveBounds) {
+  const auto steps = [&](const std::string& options) {
+    return json::parse(call("solve robertson --t-end 40 --json " + options).out)["stats"]["steps"].get<int>();
+  };
+  const int free = steps("");
+  EXPECT_GE(steps("--max-step 0.1"), 400);
+  EXPECT_GT(steps("--first-step 1e-12"), free);
+  EXPECT_GT(steps("--atol y2=1e-13"), free);
+  EXPECT_EQ(steps("--atol 1e-13"), steps("--atol y1=1e-13 --atol y3=1e-13 --atol y2=1e-13"));
+  const Outcome ended = call("solve robertson --max-steps 5 --json");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_NE(ended.err.find("max_steps at t = "), std::string::npos) << ended.err;
+  expect_misuse("solve robertson --max-step 0", {"--max-step is 0, but must be more than 0"});
+  expect_misuse("solve robertson --first-step -1", {"--first-step is -1, but must be at least 0"});
+  expect_misuse("solve robertson --max-steps 0", {"--max-steps is 0, but must be at least 1"});
+  expect_misuse("solve robertson --atol y4=1", {"has no variable 'y4'"});
+  expect_misuse("solve robertson --atol y1=1 --atol y1=2", {"--atol y1: is given twice"});
+  expect_misuse("solve robertson --atol 1 --atol 2", {"--atol 2: is given twice"});
+}
+TEST_F(Command, OptionsStandInPlaceOfTheSweepFile) {
+  const fs::path file = sweep("robertson", "k1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }");
+  const Outcome outcome = call("run " + file.string() +
+                               " --json --instances 3e1 --seed 5 --set k1=0.04 --set k2=9e3 --rtol 1e-4 --atol 1e-7");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["instances"], 30);
+  int id = 0;
+  ASSERT_EQ(nc_open((folder_ / "result.nc").c_str(), NC_NOWRITE, &id), NC_NOERR);
+  double rtol = 0.0;
+  EXPECT_EQ(nc_get_att_double(id, NC_GLOBAL, "rtol", &rtol), NC_NOERR);
+  EXPECT_EQ(rtol, 1e-4);
+  std::size_t length = 0;
+  ASSERT_EQ(nc_inq_attlen(id, NC_GLOBAL, "history", &length), NC_NOERR);
+  std::string history(length, ' ');
+  ASSERT_EQ(nc_get_att_text(id, NC_GLOBAL, "history", history.data()), NC_NOERR);
+  EXPECT_NE(history.find("--set k2=9e3"), std::string::npos) << history;
+  nc_close(id);
+  expect_misuse("run " + file.string() + " --force --method radau6", {"manyfold: error: --method: unknown method"});
+  expect_misuse("run " + file.string() + " --force --set k1", {"--set 'k1': needs NAME=VALUE"});
+}
 TEST_F(Command, AModelIsCompiledOncePerMethodAndContent) {
   const fs::path model = write("decay.hpp", decay_model);
   const std::string own = "MANYFOLD_CACHE=" + (folder_ / "cache").string();

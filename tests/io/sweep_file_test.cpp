@@ -269,6 +269,62 @@ TEST_F(SweepFile, AMissingTableIsNamedBeforeTheModelIsLookedAt) {
             "s.toml:4:9: error: table is \"http://127.0.0.1/x.nc\", but must be a file of this machine");
 }
 
+TEST_F(SweepFile, TheCommandLineStandsInPlaceOfTheFile) {
+  const auto path = file(R"toml(model = "robertson"
+[solver]
+rtol = 1e-5
+atol = { y2 = 1e-12, y3 = 1e-8, default = 1e-7 }
+[ensemble]
+instances = 20
+seed = 3
+[parameters]
+k1 = { distribution = "uniform", min = 0.02, max = 0.06 }
+k2 = { distribution = "uniform", min = 2e4, max = 3e4 }
+)toml");
+  SweepOverrides overrides;
+  overrides.method = "sdirk4";
+  overrides.rtol = 1e-8;
+  overrides.instances = 50;
+  overrides.seed = 7;
+  overrides.parameters = {{"k1", 0.05}, {"k3", 2e7}};
+  overrides.atol_by_variable = {{"y2", 1e-14}};
+  const ResolvedSweep named = resolve(parse_sweep_file(path, methods, overrides), robertson());
+  EXPECT_EQ(named.options.method, "sdirk4");
+  EXPECT_EQ(named.options.rtol, 1e-8);
+  EXPECT_EQ(named.options.atol, (std::vector<double>{1e-7, 1e-14, 1e-8}));
+  ASSERT_EQ(named.inputs.instances(), 50);
+  std::array<double, 3> parameters;
+  std::array<double, 3> initial;
+  std::array<double, 2> t_span;
+  named.inputs.fill(49, parameters.data(), initial.data(), t_span.data());
+  EXPECT_EQ(parameters[0], 0.05);
+  EXPECT_TRUE(parameters[1] > 2e4 && parameters[1] < 3e4) << parameters[1];
+  EXPECT_EQ(parameters[2], 2e7);
+  overrides.atol = 1e-10;
+  const Sweep sweep = parse_sweep_file(path, methods, overrides);
+  EXPECT_EQ(resolve(sweep, robertson()).options.atol, (std::vector<double>{1e-10, 1e-14, 1e-10}));
+  EXPECT_EQ(sweep.sampling.seed, 7u);
+}
+
+TEST_F(SweepFile, WhatIsWrongOnTheCommandLineHasNoPlaceInTheFile) {
+  const auto path = file("model = \"robertson\"\n[ensemble]\ninstances = 20\n");
+  const auto expect = [&](const SweepOverrides& overrides, const std::string& message) {
+    try {
+      resolve(parse_sweep_file(path, methods, overrides), robertson());
+      ADD_FAILURE() << "accepted, in place of " << message;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(error.what(), "manyfold: error: " + message);
+    }
+  };
+  expect({.method = "radua5"}, "--method: unknown method 'radua5'; did you mean \"radau5\"?");
+  expect({.rtol = 0.0}, "--rtol is 0, but must be at least 2.2e-15, ten times the rounding error, and less than 1");
+  expect({.instances = 2.5}, "--instances 2.5: needs a whole number from 1 to 1000000000000");
+  expect({.seed = -1}, "--seed -1: needs a whole number of at least 0");
+  expect({.atol_by_variable = {{"y4", 1e-9}}},
+         "atol: model \"robertson\" has no variable \"y4\"; did you mean \"y1\"?");
+  expect({.parameters = {{"k4", 1.0}}}, "model \"robertson\" has no parameter \"k4\"; did you mean \"k1\"?");
+}
+
 TEST_F(SweepFile, MessagesGetThePlaceOfTheKeyTheyBeginWith) {
   const Sweep sweep = parse("model = \"robertson\"\n[solver]\nmethod = \"sdirk4\"\n");
   const std::string file = (folder_ / "s.toml").string();

@@ -1,5 +1,6 @@
 #include "host/compiler/model_errors.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <optional>
@@ -142,6 +143,23 @@ std::optional<std::string> index_error(const Diagnostic& diagnostic, const std::
   return fmt::format("{}: error: index {} is out of range: {}", place, *index, range);
 }
 
+/// The error of a function of the model whose arguments have types of their own, if it is one.
+std::optional<std::string> argument_error(const Diagnostic& diagnostic, const std::string& model) {
+  std::optional<std::string> called = between(diagnostic.message, "no matching function for call to '", "'");
+  if (!called) return std::nullopt;
+  const std::string path = called->substr(0, called->find('('));
+  const std::string name = path.substr(path.rfind(':') + 1);
+  for (const std::string& note : diagnostic.notes) {
+    const auto place = place_in(model, note);
+    if (!place || note.find("candidate") == std::string::npos) continue;
+    return fmt::format(
+        "{}: error: {} is called with the integrator's numbers, which are of several types: declare "
+        "what it reads as const auto&, and what it writes as auto&",
+        *place, name);
+  }
+  return std::nullopt;
+}
+
 /// Functions of a model's numbers, and what others are called here.
 const std::vector<std::string_view> functions = {"sqrt", "cbrt", "exp",  "expm1", "log",  "log10", "log1p", "sin",
                                                  "cos",  "tan",  "asin", "acos",  "atan", "atan2", "sinh",  "cosh",
@@ -201,9 +219,15 @@ std::string model_errors(const std::string& output, const std::filesystem::path&
   const std::string name = model.string();
   std::vector<std::string> kept;
   std::set<std::string> places;
-  for (const Diagnostic& diagnostic : diagnostics(output)) {
+  const std::vector<Diagnostic> all = diagnostics(output);
+  // A statement that does not end takes the next one with it, which is missing then.
+  const bool malformed = std::any_of(all.begin(), all.end(), [&](const Diagnostic& one) {
+    return one.message.starts_with("expected ") && place_in(name, one.place);
+  });
+  for (const Diagnostic& diagnostic : all) {
     // Whatever else is said follows from it.
     if (diagnostic.message.find("manyfold::WrongModel<") != std::string::npos) {
+      if (malformed) continue;
       if (auto text = between(diagnostic.message, "{\"", "\"}")) {
         std::erase(*text, '\\');
         return fmt::format("{}: error: {}", name, *text);
@@ -213,6 +237,8 @@ std::string model_errors(const std::string& output, const std::filesystem::path&
     const auto place = place_in(name, diagnostic.place);
     if (const auto index = index_error(diagnostic, name)) {
       error = *index;
+    } else if (const auto argument = place ? std::nullopt : argument_error(diagnostic, name)) {
+      error = *argument;
     } else if (const auto own = between(diagnostic.message + "\n", "manyfold: ", "\n");
                own && diagnostic.message.starts_with("static")) {
       error = fmt::format("{}: error: manyfold: {}", place.value_or(name), *own);

@@ -197,8 +197,8 @@ concept HasParameters = requires {
 template <class Model>
 concept HasTimeSpan = requires {
   Model::t_span[0];
-  Model::t_span[1];
-};
+}
+&&sizeof(Model::t_span) == 2 * sizeof(Model::t_span[0]);
 
 template <class Model>
 concept HasName = requires {
@@ -547,8 +547,9 @@ struct Check {
   static_assert(HasVariables<Model>,
                 "manyfold: the model needs variables: static constexpr manyfold::Variable variables[] = {{.name = "
                 "\"y\", .initial = 1.0}, ...};");
-  static_assert(HasTimeSpan<Model>,
-                "manyfold: the model needs a default time span: static constexpr double t_span[] = {0.0, 1.0};");
+  static_assert(
+      HasTimeSpan<Model>,
+      "manyfold: the model needs a default time span of two numbers: static constexpr double t_span[] = {0.0, 1.0};");
   static_assert(
       !requires { Model::parameters; } || HasParameters<Model>,
       "manyfold: parameters must be an array: static constexpr manyfold::Parameter parameters[] = {{.name = "

@@ -139,6 +139,48 @@ TEST_F(ModelErrors, ANumberThatIsNeverWrittenIsRefused) {
       {"g[1] in root is never written"});
 }
 
+// The statement behind a missing semicolon was told as never written.
+TEST_F(ModelErrors, AMissingSemicolonIsToldFirst) {
+  for (const char* compiler : {"", "CXX=clang++"}) {
+    expect_refused({.equations = "    f[0] = -y[0]\n    f[1] = -p[0] * y[1];"}, {"error: expected ';'"}, compiler);
+  }
+}
+
+TEST_F(ModelErrors, FunctionsTakeNumbersOfEveryKind) {
+  const std::string residual =
+      "static constexpr void residual(double t, const auto& y, const auto& dy, const auto& p, auto& F) {\n"
+      "F[0] = dy[0] + t * y[0];\nF[1] = dy[1] + p[0] * y[1];\n}\n";
+  std::ofstream(folder_ / "other.hpp")
+      << "#include <manyfold/model.hpp>\nstruct M {\n"
+      << "static constexpr const char* name = \"m\";\n"
+      << "static constexpr double t_span[] = {0.0, 1.0};\n"
+      << "static constexpr manyfold::Variable variables[] = {{.name = \"a\"}, {.name = "
+         "\"b\"}};\n"
+      << Parts().parameters << "\n"
+      << residual << "};\nMANYFOLD_MODEL(M);\n";
+  for (const char* compiler : {"", "CXX=clang++"}) {
+    const Outcome outcome = call("check other.hpp", compiler);
+    EXPECT_NE(outcome.err.find("other.hpp:7:23: error: residual is called with the integrator's numbers, which are of "
+                               "several types: declare what it reads as const auto&"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
+// What stands behind the one number was taken for the end.
+TEST_F(ModelErrors, ATimeSpanHasTwoEnds) {
+  std::ofstream(folder_ / "span.hpp")
+      << "#include <manyfold/model.hpp>\nstruct M {\n"
+      << "static constexpr const char* name = \"m\";\n"
+      << "static constexpr double t_span[] = {1.0};\n"
+      << "static constexpr manyfold::Variable variables[] = {{.name = \"a\"}};\n"
+      << "static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) { f[0] = "
+         "-y[0]; }\n};\nMANYFOLD_MODEL(M);\n";
+  const Outcome outcome = call("check span.hpp");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.err.find("the model needs a default time span of two numbers"), std::string::npos) << outcome.err;
+}
+
 TEST_F(ModelErrors, AFunctionOfOtherArgumentsIsNotPassedOver) {
   const std::string equations = "    f[0] = -y[0];\n    f[1] = -p[0] * y[1];";
   const std::string events =

@@ -55,12 +55,14 @@ class Overriding {
   void set_tolerances(const SweepOverrides& given) {
     if (given.rtol) {
       sweep_.options.rtol = *given.rtol;
+      sweep_.solver_positions.erase("rtol");
       const std::string problem = rtol_problem(*given.rtol, sweep_.options.precision);
       if (!problem.empty()) wrong("--rtol " + problem);
     }
     if (given.atol) {
       sweep_.options.atol = {*given.atol};
       sweep_.atol.clear();
+      sweep_.solver_positions.erase("atol");
     }
     for (const auto& [name, value] : given.atol_by_variable) {
       std::erase_if(sweep_.atol, [&](const PlacedTolerance& one) { return one.variable.name == name; });

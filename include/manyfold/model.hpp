@@ -195,10 +195,7 @@ concept HasParameters = requires {
 };
 
 template <class Model>
-concept HasTimeSpan = requires {
-  Model::t_span[0];
-}
-&&sizeof(Model::t_span) == 2 * sizeof(Model::t_span[0]);
+concept HasTimeSpan = sizeof(Model::t_span) == 2 * sizeof(Model::t_span[0]);
 
 template <class Model>
 concept HasName = requires {

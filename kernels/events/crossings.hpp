@@ -87,6 +87,13 @@ class Crossings : public RootSides<System, Real, State> {
     for (int i = 0; i < events; ++i) direction_[i] = Real(0.0);
   }
 
+  /// Before the actions of the events of `fired` in the lanes of `struck`.
+  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded) {
+    Mask at_begin(false);
+    for (int i = 0; i < events; ++i) at_begin = at_begin | is_at_begin(i, fired[i]);
+    Base::enter(struck, state, fired, crowded, at_begin & !jumped_);
+  }
+
   /// After the actions of the events of `fired`, at the consistent state of `start`.
   MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
                                const Real (&fired)[size]) {

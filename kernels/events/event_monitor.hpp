@@ -133,7 +133,7 @@ class EventMonitor {
     }
     state.t = select(struck, time_, state.t);
     meet(System::highest_index() > 1 ? struck : back, state.t, state.y, state.dy);
-    crossings_.enter(struck, state, fired_, crowded_ > Real(0.0), u <= Real(-1.0));
+    crossings_.enter(struck, state, fired_, crowded_ > Real(0.0));
     Mask terminal(false);
     Mask failed(false);
     static_for<events>([&](auto k) {

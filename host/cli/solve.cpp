@@ -236,6 +236,12 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
   if (by_event && outcome.last_event >= 0) {
     cause = fmt::format(": event '{}'", event_name(model, outcome.last_event));
   }
+  const Counters& work = outcome.counters;
+  if (outcome.status == Status::max_steps && outcome.last_event >= 0 && 4 * work.events > work.steps) {
+    cause = fmt::format(
+        "; {} of {} steps ended at an event, the last at '{}': does a state of rest or sliding need a mode?",
+        work.events, work.steps, event_name(model, outcome.last_event));
+  }
   std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
                            outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
                            equation, cause);

@@ -91,6 +91,17 @@ TEST(InitialConditions, KeepConsistentValues) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(start.value(0, i), consistent[i], 1e-11) << i;
 }
 
+TEST(InitialConditions, StartWhereEverythingIsZero) {
+  // The first two short steps left voltages of 1e-24 V. The time that these take to change is so short that the matrix
+  // of the next two steps was singular. Reference: SciPy's Radau at 1e-12 for the voltage of the capacitor.
+  const Start start(test::source_folder() + "/tests/engine/coupled_diode.hpp", {}, {{unset, unset}, {1e-13, 0.0}});
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(start.results.outcomes[i].status, Status::success) << i;
+    EXPECT_NEAR(start.value(i, 1), 0.0, 1e-11) << i;
+    EXPECT_NEAR(start.results.values[4 * i + 3], -8.973443091555655, 1e-7) << i;
+  }
+}
+
 TEST(InitialConditions, StartsAtRest) {
   // Each transistor by itself, by bisection: u = voltage from base to emitter.
   const Start start("transistor_amplifier", {"steady_state"}, {{}, {0.1, 2.0, 2.5, 5.0, 2.0, 2.0, 4.0, -0.1}});

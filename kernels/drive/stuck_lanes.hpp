@@ -52,6 +52,23 @@ MANYFOLD_RARE void go_behind_jump(StuckLanes<System, Real>& point) {
   go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
 }
 
+/// In which lanes do variables with derivatives hardly move in the time `ahead`, or not much faster than they did
+/// before steps became short? The slope of a method that fails may have become any number, unnoticed in short steps.
+template <class System, class Real>
+MANYFOLD_INLINE MaskOf<Real> moves_as_before(const StuckLanes<System, Real>& point, const Real& ahead) {
+  constexpr double faster = 10.0;
+  const Real age = point.t - point.t_before;
+  const Real part = select(age == Real(0.0), Real(0.0), ahead / age);
+  Real next[System::n];
+  Real before[System::n];
+  for (int i = 0; i < System::n; ++i) {
+    const bool moves = System::derivative_occurs(i);
+    next[i] = moves ? ahead * point.dy[i] : Real(0.0);
+    before[i] = moves ? part * (point.y[i] - point.y_before[i]) : Real(0.0);
+  }
+  return weighted_norm(next, point.weight) <= Real(1.0) + Real(faster) * weighted_norm(before, point.weight);
+}
+
 /// Where hopeless lanes of `point` go on whose branch of the algebraic equations has ended.
 template <class System, class Real>
 MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
@@ -74,7 +91,8 @@ MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
     }
     Mask elsewhere(false);
     const Mask branch = BranchSearch<System, Real, TimePath<System, Real>>(point.tolerances, path)
-                            .find(lanes, point.t, ahead, point.t_before, point.y_before, found.y, found.dy, elsewhere);
+                            .find(lanes & moves_as_before(point, ahead), point.t, ahead, point.t_before, point.y_before,
+                                  found.y, found.dy, elsewhere);
     const Real behind = point.t + ahead;
     const Real span = max(abs(point.t_end - behind), abs(behind));
     if (any(branch)) find_consistent(branch, behind, span, point.p, point.tolerances, found);

@@ -267,6 +267,36 @@ TEST(RampedFold, GoesOnWhereItsBranchLeads) {
   test::expect_independence<RampedFold>(rows, 3.0);
 }
 
+/// x' stands in its equation with its cube, whose slope is small where x' changes its sign.
+struct CubedSlope {
+  static constexpr const char* name = "cubed_slope";
+  static constexpr double t_span[] = {0.0, 10.0};
+  static constexpr Variable variables[] = {{.name = "x"}, {.name = "s", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "force", .value = 3.0}};
+  static constexpr void residual(const auto& t, const auto& y, const auto& dy, const auto& p, auto& F) {
+    F[0] = dy[0] * dy[0] * dy[0] + 0.01 * dy[0] - p[0] * sin(t) - 0.2 * y[1];
+    F[1] = y[1] * y[1] * y[1] + y[1] - y[0];
+  }
+};
+
+// Steps of 2e-14 accept any slope: it grew to 1e8, and a lane that went on by it for 1e-9 t was off by 2e5 tolerances
+// and a success. Reference: x' by bisection, SciPy's DOP853 at 1e-12.
+TEST(CubedSlope, LeadsNowhereWhereItIsWrong) {
+  const LoadedKernel kernel = test::own_kernel<CubedSlope, Esdirk54>();
+  for (const double rtol : {3e-5, 1e-5, 1e-6, 1e-8}) {
+    test::Ensemble ensemble;
+    ensemble.loaded = &kernel;
+    ensemble.repeat_defaults(1);
+    ensemble.t_end = 10.0;
+    ensemble.rtol = rtol;
+    ensemble.atol.assign(2, rtol);
+    const test::Results result = ensemble.solve();
+    if (result.outcomes[0].status != Status::success) continue;
+    EXPECT_NEAR(result.values[0], 3.94485947, 100.0 * rtol) << rtol;
+    EXPECT_NEAR(result.values[1], 1.37052865, 100.0 * rtol) << rtol;
+  }
+}
+
 /// A drum in which three components with K = K_1 / pressure come to equilibrium. The vapour fraction of its feed, one
 /// of two solutions of Rachford & Rice, lies between poles that move with the pressure, which steps.
 struct FlashDrum {

@@ -390,7 +390,7 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
       }
       continue;
     }
-    if (name != "start" && name != "fixed" && name != "nominal") {
+    if (name != "start" && name != "fixed" && name != "nominal" && name != "min" && name != "max") {
       static const std::vector<std::string> known = {"start",       "fixed",     "nominal",  "min",
                                                      "max",         "unit",      "quantity", "displayUnit",
                                                      "stateSelect", "unbounded", "uncertain"};
@@ -415,6 +415,8 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
         const Node node = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
         if (name == "start") variable.start = node;
         if (name == "nominal") variable.nominal = node;
+        if (name == "min") variable.min = node;
+        if (name == "max") variable.max = node;
         if (name == "fixed") {
           if (!is_boolean(node)) fail(attribute->place, "expected true or false, found a number");
           variable.fixed = numeric(node) != 0.0;

@@ -253,9 +253,13 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
       result.text = content.text;
       return true;
     }
-    if (!content.is_numeric()) fail(expression.place, fmt::format("fill takes numbers, found {}", shape_text(content)));
+    if (content.table != nullptr || content.function != nullptr) {
+      fail(expression.place, fmt::format("fill takes numbers or records, found {}", shape_text(content)));
+    }
     for (std::size_t k = 0; k < count; ++k) {
       result.items.insert(result.items.end(), content.items.begin(), content.items.end());
+      result.elements.insert(result.elements.end(), content.elements.begin(), content.elements.end());
+      if (content.is_record()) result.elements.push_back(content);
     }
     result.dims.insert(result.dims.end(), content.dims.begin(), content.dims.end());
     return true;

@@ -92,16 +92,26 @@ std::string Flattener::enumeration_of(const Expression& expression, const Scope&
   return type != nullptr ? type->name : "";
 }
 
+/// The type of what surely is a number or a condition; otherwise an enumeration.
+Type Flattener::plain_type(const Expression& expression, const Scope& scope) const {
+  if (expression.kind == Kind::number) return Type::real;
+  if (expression.kind == Kind::boolean) return Type::boolean;
+  if (expression.kind != Kind::reference || scope.find(expression.parts[0].name) != nullptr) return Type::enumeration;
+  const auto found = scalar_by_name_.find(dotted(expression.parts));
+  return found == scalar_by_name_.end() ? Type::enumeration
+                                        : model_.variables[static_cast<std::size_t>(found->second)].type;
+}
+
 /// Literals of one enumeration are no numbers, and none of another one.
 void Flattener::check_enumerations(const Expression& a, const Expression& b, const Scope& scope) {
   const std::string of_a = enumeration_of(a, scope);
   const std::string of_b = enumeration_of(b, scope);
   if (of_a == of_b) return;
-  const bool number = a.kind == Kind::number || b.kind == Kind::number;
-  if (number) {
-    fail(b.place, fmt::format("one side is of the enumeration '{}', and the other is a number: expected a literal, or "
+  const Type other = plain_type(of_a.empty() ? a : b, scope);
+  if (other != Type::enumeration) {
+    fail(b.place, fmt::format("one side is of the enumeration '{}', and the other is a {}: expected a literal, or "
                               "Integer(...) of the one",
-                              of_a + of_b));
+                              of_a + of_b, other == Type::boolean ? "condition" : "number"));
   }
   if (!of_a.empty() && !of_b.empty()) {
     fail(b.place, fmt::format("one side is of the enumeration '{}', and the other of '{}'", of_a, of_b));

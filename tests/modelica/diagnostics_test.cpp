@@ -124,6 +124,10 @@ TEST(Diagnostics, ConditionsNumbersAndLiteralsAreNotMixed) {
   expect_errors(model("", "assert(x, \"m\");"), {"m.mo:8:8: error: expected a condition, found a number"});
   expect_errors(model("Real y; E e = E.a;", "y = if e == 1 then 1 else 2;"),
                 {"one side is of the enumeration 'E', and the other is a number: expected a literal, or Integer(...)"});
+  expect_errors(model("Real y;", "y = E.b;"),
+                {"m.mo:8:5: error: one side is of the enumeration 'E', and the other is a "});
+  expect_errors(model("Boolean b; E e = E.a;", "b = e;"),
+                {"one side is of the enumeration 'E', and the other is a cond"});
   expect_errors(model("Boolean b; E e = E.a;", "b = e == F.c;"),
                 {"one side is of the enumeration 'E', and the other of 'F'"});
   expect_errors(model("E e = 2;", ""), {"'e' is of the enumeration 'E', and its value is a number"});
@@ -146,6 +150,9 @@ TEST(Diagnostics, DeclarationsAndEquationsAreLookedAtTogether) {
     EXPECT_NE(errors.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << errors;
   }
   EXPECT_EQ(errors.find("unknown name 'z'"), std::string::npos) << errors;
+  const std::string dotted = errors_of("model m\nReal 'a.x'[{1, 2}];\nequation\n'a.x'[1] = 1;\nend m;\n");
+  EXPECT_NE(dotted.find("m.mo:2:12: error: expected a number, found an array [2]"), std::string::npos) << dotted;
+  EXPECT_EQ(dotted.find("unknown name"), std::string::npos) << dotted;
 }
 
 TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
@@ -397,7 +404,7 @@ TEST(Diagnostics, ValuesThatAreNoNumbers) {
   refuses("'x' = 1 + 'e';", "cannot compute with a number and a record");
   refuses("'x' = ({1, 't'})[2];", "the elements of an array differ: a number and a table");
   refuses("'x' = (['t'])[1, 1];", "no part of a matrix");
-  refuses("'x' = (fill('t', 2))[2];", "fill takes numbers, found a table");
+  refuses("'x' = (fill('t', 2))[2];", "fill takes numbers or records, found a table");
   refuses("'x' = if (cat(1, {\"a\"}, {\"b\"}))[1] == \"a\" then 1 else 2;", "cat takes arrays of numbers, found");
   refuses("'x' = (cat(1, {'R'(1)}, {'R'(3)}))[1].'x';", "cat takes arrays of numbers, found an array of records [1]");
   refuses("'x' = sum({'R'(1)});", "sum takes numbers, found an array of records [1]");

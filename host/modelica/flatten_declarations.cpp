@@ -56,7 +56,21 @@ void Flattener::fail(Place place, const std::string& message) {
 
 const Class* Flattener::find_class(const std::string& name) const {
   if (const auto found = classes_.find(name); found != classes_.end()) return found->second;
+  for (const auto& [package, names] : packages_) {
+    if (!name.starts_with(package + ".")) continue;
+    const std::string within = name.substr(package.size() + 1);
+    if (names.contains(within)) return classes_.contains(within) ? classes_.at(within) : nullptr;
+  }
   return library_function(name);
+}
+
+/// 1 for 'P'.'k', where the package P declares k and no variable has the name; otherwise 0.
+std::size_t Flattener::parts_of_package(const Expression& name) {
+  if (name.parts.size() < 2 || !name.parts[0].subscripts.empty()) return 0;
+  const std::string& first = name.parts[0].name;
+  const auto package = packages_.find(first);
+  if (package == packages_.end() || !package->second.contains(name.parts[1].name)) return 0;
+  return known_name(first) || known_name(first + "." + name.parts[1].name) ? 0 : 1;
 }
 
 /// What the language itself enumerates.
@@ -74,11 +88,14 @@ void Flattener::collect(const Class& file) {
   for (const auto& inner : file.classes) {
     if (inner->kind == Class::Kind::model) main_ = inner.get();
     classes_[inner->name] = inner.get();
+    if (file.kind == Class::Kind::package && !file.name.empty()) packages_[file.name].insert(inner->name);
     for (std::size_t i = 0; i < inner->literals.size(); ++i) {
       literals_[inner->name + "." + inner->literals[i]] = static_cast<double>(i + 1);
     }
     for (const Declaration& declaration : inner->declarations) {
-      if (inner->kind == Class::Kind::package) pending_[declaration.name] = &declaration;
+      if (inner->kind != Class::Kind::package) continue;
+      pending_[declaration.name] = &declaration;
+      packages_[inner->name].insert(declaration.name);
     }
     collect(*inner);
   }

@@ -59,20 +59,21 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
                    1, scope);
   }
   if (!first.quoted && expression.parts.size() == 1 && first.name == "time") return Value::scalar(graph_.time());
-  std::string name = dotted(expression.parts);
+  const std::size_t begin = parts_of_package(expression);
+  std::string name = dotted(expression.parts, begin);
   if (const auto literal = literals_.find(name); literal != literals_.end()) {
     return Value::scalar(graph_.number(literal->second));
   }
   if (name == "Modelica.Constants.pi") return Value::scalar(graph_.number(3.141592653589793));
   name.clear();
-  for (std::size_t k = 0; k < expression.parts.size(); ++k) {
+  for (std::size_t k = begin; k < expression.parts.size(); ++k) {
     const NamePart& part = expression.parts[k];
     const std::string before = name;
     append_part(name, part.name);
     const bool known = known_name(name);
     // A member of all records of an array.
     Value records;
-    if (k > 0 && !known && expression.parts[k - 1].subscripts.empty() &&
+    if (k > begin && !known && expression.parts[k - 1].subscripts.empty() &&
         record_array(before, scope, expression.place, records)) {
       return part_of(records, expression, k, scope);
     }

@@ -65,7 +65,7 @@ void Flattener::check_enumeration(const Instance& instance, const Expression& bi
                                     instance.name, declared, of_value));
   }
   const Class* type = find_class(declared);
-  const bool other = type != nullptr && !type->literals.empty() && !of_value.empty() && of_value != declared;
+  const bool other = type != nullptr && !type->literals.empty() && !of_value.empty() && of_value != type->name;
   if (binding.kind != Kind::number && !other) return;
   const std::string found = of_value.empty() ? "a number" : fmt::format("of '{}'", of_value);
   fail(binding.place, fmt::format("'{}' is of the enumeration '{}', and its value is {}: expected one of its literals",
@@ -82,7 +82,7 @@ std::string Flattener::enumeration_of(const Expression& expression, const Scope&
     return enumeration_of(*expression.operands[0], scope);
   }
   if (expression.kind != Kind::reference || scope.find(expression.parts[0].name) != nullptr) return "";
-  const std::string name = dotted(expression.parts);
+  const std::string name = dotted(expression.parts, parts_of_package(expression));
   if (literals_.contains(name)) return name.substr(0, name.rfind('.'));
   const auto found = instance_by_name_.find(name);
   if (found == instance_by_name_.end()) return "";

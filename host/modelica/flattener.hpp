@@ -344,6 +344,7 @@ class Flattener {
     }
   }
   const Class* find_class(const std::string& name) const;
+  std::size_t parts_of_package(const Expression& name);
   const Class& function_of_tuple(const Expression& call);
   [[noreturn]] void fail_unknown_function(const Expression& call);
   [[noreturn]] void fail_unknown_name(Place place, const std::string& name);
@@ -356,8 +357,9 @@ class Flattener {
   Graph& graph_ = model_.graph;
   const Class* main_ = nullptr;
   std::map<std::string, const Class*> classes_;
-  std::map<std::string, double> literals_;             ///< of enumerations: E.a is 1, ...
-  std::map<std::string, const Declaration*> pending_;  ///< declarations of the model, by name
+  std::map<std::string, std::set<std::string>> packages_;  ///< names that are declared in a package, by its name
+  std::map<std::string, double> literals_;                 ///< of enumerations: E.a is 1, ...
+  std::map<std::string, const Declaration*> pending_;      ///< declarations of the model, by name
   std::set<std::string> declaring_;
   std::vector<Instance> instances_;
   std::vector<int> instance_of_;  ///< by variable

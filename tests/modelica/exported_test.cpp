@@ -616,6 +616,25 @@ TEST(Exported, LoopsThatDependOnVariables) {
   expect_errors(package_text(wide, "Real 'u';", "'u' = 'f'(time);"), {"it is too long to be written out"});
 }
 
+// A type holds what its variables are to a function, and names may have that of the package in front of them.
+TEST(Exported, PrefixesOfTypesAndNamesOfPackages) {
+  const CompiledModel model = compiled(package_text(
+      "type 'In' = input Real(unit = \"m\");\ntype 'Out' = output Real;\n"
+      "function 'f'\n'In' 'u';\n'Out' 'y';\nalgorithm\n'y' := 'P'.'k' * 'u';\nend 'f';\nconstant Real 'k' = 3.0;\n"
+      "constant Real 'a'[2] = {5.0, 7.0};\ntype 'E' = enumeration('no', 'yes');\nrecord 'R'\nReal 'u';\nend 'R';",
+      "'P'.'E' 'e' = 'P'.'E'.'yes';\n'P'.'R' 'r' = 'P'.'R'('P'.'k');\nReal 'x'(start = 'P'.'a'[2], fixed = true);",
+      "der('x') = 'P'.'f'('x') + 'P'.'k' * 'r'.'u';"));
+  EXPECT_EQ(model.equations, 3);
+  EXPECT_NE(model.header.find("= 3.0 * x + 9.0;"), std::string::npos) << model.header;
+  EXPECT_NE(model.header.find(".initial = 7.0"), std::string::npos) << model.header;
+  // What the model itself has under the name comes first.
+  const CompiledModel own =
+      compiled(package_text("constant Real 'k' = 3.0;\nrecord 'R'\nReal 'k';\nend 'R';",
+                            "'R' 'P'(k = 4.0);\nReal 'x'(start = 1.0);", "der('x') = 'P'.'k' * 'x';"));
+  EXPECT_EQ(own.header.find("3.0"), std::string::npos) << own.header;
+  expect_errors(package_text("constant Real 'k' = 3.0;", "Real 'x';", "'x' = 'P'.'q';"), {"unknown name 'P.q'"});
+}
+
 // guess(x) is where the search for x begins; decorations link to other files.
 TEST(Exported, GuessesAndDecorations) {
   const CompiledModel model = compiled(

@@ -633,8 +633,9 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);
-    const Node start = number_of(*operands[0], scope);
+    // A clock in place of the interval is what is wrong with sample(u, Clock()), whatever u is.
     const Node interval = number_of(*operands[1], scope);
+    const Node start = number_of(*operands[0], scope);
     if (graph_.is_number(interval) && !(graph_.value(interval) > 0.0)) {
       fail(operands[1]->place,
            fmt::format("the interval of sample is {}: expected a positive one", graph_.value(interval)));

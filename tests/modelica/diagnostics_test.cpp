@@ -287,6 +287,9 @@ TEST(Diagnostics, WhenClauses) {
 
 TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
   expect_errors(model_text("Clock c;", ""), {"clocked models are not supported"});
+  const std::string sampled = errors_of(model_text("Boolean u, y;", "u = time > 1;\ny = sample(u, Clock());"));
+  EXPECT_NE(sampled.find("clocked models are not supported"), std::string::npos) << sampled;
+  EXPECT_EQ(sampled.find("condition"), std::string::npos) << sampled;
   expect_errors(model_text("Real x; String s;", "x = time;"), {"'s' is a string that computes: not supported"});
   expect_errors(
       "package P\nfunction f\ninput Real x;\noutput Real y;\nexternal \"C\" y = f(x);\nend f;\nmodel m\nReal "

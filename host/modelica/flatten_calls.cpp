@@ -64,6 +64,7 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
     if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
     if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
+    if (!own->literals.empty()) return literal_of_number(*own, expression, scope);
   }
   if (call_table_by_name(name, expression, scope, result)) return result;
   const bool of_library = name.starts_with("Modelica.Math.");
@@ -79,6 +80,18 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (name == "String") return Value::computed_text();
   }
   fail_unknown_function(expression);
+}
+
+/// E(2), the second literal of E.
+Value Flattener::literal_of_number(const Class& type, const Expression& call, const Scope& scope) {
+  check_arguments(type.name, call, 1);
+  const int number = integer(*call.operands[0], scope, "the number of a literal");
+  const auto count = static_cast<int>(type.literals.size());
+  if (number < 1 || number > count) {
+    fail(call.operands[0]->place,
+         fmt::format("'{}' has {} literals: {} is the number of none", type.name, count, number));
+  }
+  return Value::scalar(graph_.number(number));
 }
 
 void Flattener::fail_unknown_function(const Expression& call) {

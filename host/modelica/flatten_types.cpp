@@ -81,6 +81,10 @@ std::string Flattener::enumeration_of(const Expression& expression, const Scope&
   if (expression.kind == Kind::tuple && expression.operands.size() == 1 && expression.operands[0]) {
     return enumeration_of(*expression.operands[0], scope);
   }
+  if (expression.kind == Kind::call) {
+    const Class* type = find_class(dotted(expression.parts));
+    return type != nullptr && !type->literals.empty() ? type->name : "";
+  }
   if (expression.kind != Kind::reference || scope.find(expression.parts[0].name) != nullptr) return "";
   const std::string name = dotted(expression.parts, parts_of_package(expression));
   if (literals_.contains(name)) return name.substr(0, name.rfind('.'));

@@ -181,6 +181,7 @@ class Flattener {
 
   // flatten_calls.cpp
   Value call(const Expression& expression, const Scope& scope);
+  Value literal_of_number(const Class& type, const Expression& call, const Scope& scope);
   Value argument(const Expression& expression, const Scope& scope);
   Value call_tuple(const Statement& statement, const Scope& scope);
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);

@@ -130,6 +130,12 @@ TEST(Diagnostics, ConditionsNumbersAndLiteralsAreNotMixed) {
                 {"one side is of the enumeration 'E', and the other is a cond"});
   expect_errors(model("Boolean b; E e = E.a;", "b = e == F.c;"),
                 {"one side is of the enumeration 'E', and the other of 'F'"});
+  expect_errors(
+      model("Real y; E e = E(3);", "y = E(1);"),
+      {"'E' has 2 literals: 3 is the number of none", "one side is of the enumeration 'E', and the other is a n"});
+  expect_errors(model("E e = E(time);", ""), {"the number of a literal"});
+  const auto given = compiled(model("parameter Integer n = 2; E e = E(n);", ""));
+  EXPECT_NE(given.header.find("2.0"), std::string::npos) << given.header;
   expect_errors(model("E e = 2;", ""), {"'e' is of the enumeration 'E', and its value is a number"});
   expect_errors(model("E e = F.c;", ""), {"'e' is of the enumeration 'E', and its value is of 'F'"});
   expect_errors(model("Integer n = E.b;", ""), {"'n' is Integer, and its value is of the enumeration 'E': expected"});

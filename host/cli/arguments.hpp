@@ -14,6 +14,7 @@
 #include <manyfold/error.hpp>
 #include <manyfold/tolerances.hpp>
 
+#include "host/sampling/ensemble_inputs.hpp"
 #include "host/text/nearest_name.hpp"
 
 namespace manyfold::cli {
@@ -113,7 +114,12 @@ inline std::vector<double> parameters_as_set(const ModelDescription& model, cons
   for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
   for (const auto& [name, value] : settings) {
     if (name == model.structural.name) continue;
-    parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
+    const auto at = static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name));
+    const Bounds& bounds = model.parameters[at].bounds;
+    if (!bounds.contain(value)) {
+      throw UsageError(fmt::format("--set {}: is {}", name, out_of_bounds(value, bounds)));
+    }
+    parameters[at] = value;
   }
   return parameters;
 }

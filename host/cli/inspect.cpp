@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -46,6 +48,19 @@ Unsuited unsuited_methods(const ModelDescription& model) {
   return result;
 }
 
+/// Null where there is none.
+Json bound(double value) {
+  return std::abs(value) < std::numeric_limits<double>::max() ? Json(value) : Json(nullptr);
+}
+
+/// " (0 to 1)", or nothing.
+std::string range_text(const Bounds& bounds) {
+  const bool below = bound(bounds.min).is_number();
+  const bool above = bound(bounds.max).is_number();
+  if (below && above) return fmt::format(" ({} to {})", bounds.min, bounds.max);
+  return below ? fmt::format(" (at least {})", bounds.min) : above ? fmt::format(" (at most {})", bounds.max) : "";
+}
+
 Json model_json(const ModelDescription& model) {
   Json result = {{"name", model.name},
                  {"description", model.description},
@@ -69,11 +84,16 @@ Json model_json(const ModelDescription& model) {
                                    {"description", variable.description},
                                    {"initial", variable.initial},
                                    {"algebraic", variable.algebraic},
-                                   {"index", variable.index}});
+                                   {"index", variable.index},
+                                   {"min", bound(variable.bounds.min)},
+                                   {"max", bound(variable.bounds.max)}});
   }
   for (const VariableDescription& observable : model.observables) {
-    result["observables"].push_back(
-        {{"name", observable.name}, {"unit", observable.unit}, {"description", observable.description}});
+    result["observables"].push_back({{"name", observable.name},
+                                     {"unit", observable.unit},
+                                     {"description", observable.description},
+                                     {"min", bound(observable.bounds.min)},
+                                     {"max", bound(observable.bounds.max)}});
   }
   for (const EventDescription& event : model.events) {
     result["events"].push_back({{"name", event.name},
@@ -92,7 +112,9 @@ Json model_json(const ModelDescription& model) {
     result["parameters"].push_back({{"name", parameter.name},
                                     {"unit", parameter.unit},
                                     {"description", parameter.description},
-                                    {"value", parameter.value}});
+                                    {"value", parameter.value},
+                                    {"min", bound(parameter.bounds.min)},
+                                    {"max", bound(parameter.bounds.max)}});
   }
   if (!model.structural.name.empty()) {
     result["structural_parameter"] = {{"name", model.structural.name},
@@ -259,7 +281,7 @@ int describe(const std::string& name, bool json) {
   std::cout << "\nparameters\n";
   for (const ParameterDescription& parameter : model.parameters) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
-                             parameter.unit, parameter.description);
+                             parameter.unit, parameter.description + range_text(parameter.bounds));
   }
   if (!model.events.empty()) std::cout << "\nevents\n";
   for (const EventDescription& event : model.events) {

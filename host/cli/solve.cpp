@@ -247,6 +247,31 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
                            equation, cause);
 }
 
+/// Values at output times that nobody should take for an answer, though the equations are met: an observable may be
+/// undefined where the solution is not, and a variable may leave the range that the model states for it.
+void warn_of_values(const PreparedJob& prepared, const Chunk& result) {
+  const SolverOptions& options = prepared.job().options;
+  const double atol = *std::ranges::max_element(options.atol);
+  const std::vector<VariableDescription> saved = prepared.model().output_quantities();
+  const std::vector<SolutionRow> rows = rows_of(prepared.model(), result);
+  for (std::size_t k = 0; k < saved.size(); ++k) {
+    const Bounds& bounds = saved[k].bounds;
+    const auto wrong = [&](const SolutionRow& row) {
+      const double value = row.values[k];
+      // Errors of the integration leave a range too.
+      const double margin = 100.0 * (atol + options.rtol * std::abs(value));
+      return !std::isfinite(value) ||
+             !(bounds.contain(value) || bounds.contain(value + margin) || bounds.contain(value - margin));
+    };
+    const auto first = std::ranges::find_if(rows, wrong);
+    if (first == rows.end()) continue;
+    const double value = first->values[k];
+    announce(fmt::format("warning: {} is {}, at t = {:.9g}; out of range at {} of {} output times", saved[k].name,
+                         std::isfinite(value) ? out_of_bounds(value, bounds) : "no finite number", first->time,
+                         std::ranges::count_if(rows, wrong), rows.size()));
+  }
+}
+
 }  // namespace
 
 int solve(const SolveArguments& arguments) {
@@ -270,7 +295,10 @@ int solve(const SolveArguments& arguments) {
   } else {
     print_table(prepared, result);
   }
-  if (succeeded(result.outcomes[0].status)) return all_succeeded;
+  if (succeeded(result.outcomes[0].status)) {
+    warn_of_values(prepared, result);
+    return all_succeeded;
+  }
   print_failure(prepared.model(), result.outcomes[0]);
   return some_failed;
 }

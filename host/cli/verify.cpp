@@ -206,13 +206,15 @@ void check(const VerifyArguments& arguments) {
   }
 }
 
-/// The perturbed instances.
+/// The perturbed instances, of parameters that the model accepts.
 EnsembleInputs perturbed(const ModelDescription& model, const std::vector<double>& nominal,
                          const VerifyArguments& arguments) {
   std::vector<SampledQuantity> quantities;
   for (std::size_t p = 0; p < nominal.size(); ++p) {
-    const auto [low, high] =
-        std::minmax({(1.0 - arguments.perturb) * nominal[p], (1.0 + arguments.perturb) * nominal[p]});
+    const Bounds& bounds = model.parameters[p].bounds;
+    if (!bounds.contain(nominal[p])) continue;
+    const auto [low, high] = std::minmax({std::clamp((1.0 - arguments.perturb) * nominal[p], bounds.min, bounds.max),
+                                          std::clamp((1.0 + arguments.perturb) * nominal[p], bounds.min, bounds.max)});
     quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,
                           low < high ? Distribution::uniform(low, high) : Distribution::constant(nominal[p])});
   }

@@ -19,7 +19,7 @@ constexpr double agreement = 0.1;
 constexpr double neighbourhood = 0.1;
 
 /// Times between which two solutions are on different sides of an event.
-struct Interval {
+struct Disagreement {
   double begin;
   double end;
 };
@@ -28,7 +28,7 @@ struct EventComparison {
   bool differ = false;
   WorstError worst;
   std::int64_t compared = 0;
-  std::vector<Interval> between;
+  std::vector<Disagreement> between;
 };
 
 /// Event by event of the same kind: events of different kinds at nearly the same time may change places.
@@ -210,7 +210,7 @@ class Comparison {
 
   bool left_out(std::size_t t) const {
     const double margin = rounding * std::abs(time(t));
-    return std::any_of(between_.begin(), between_.end(), [&](const Interval& interval) {
+    return std::any_of(between_.begin(), between_.end(), [&](const Disagreement& interval) {
       return time(t) >= interval.begin - margin && time(t) <= interval.end + margin;
     });
   }
@@ -221,7 +221,7 @@ class Comparison {
   const std::size_t instance_;
   const std::size_t variables_;
   const std::size_t times_;
-  std::vector<Interval> between_;
+  std::vector<Disagreement> between_;
 };
 
 double median_of(std::vector<double>& numbers) {

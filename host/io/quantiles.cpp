@@ -10,19 +10,18 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include <manyfold/error.hpp>
 
+#include "host/io/no_value.hpp"
 #include "host/io/vector_code.hpp"
 
 namespace manyfold {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t few = 512;    // values that are simply sorted
 constexpr std::size_t bins = 2048;  // of which those without a value that is asked for are counted only
 
@@ -104,7 +103,7 @@ void find_ranks(std::vector<double>& values, std::span<const std::size_t> ranks,
 }
 
 /// What was never put reads as zeros: numbers are kept with these bits turned, so that zeros stand for NaN.
-constexpr auto hole = std::bit_cast<std::uint64_t>(nan);
+constexpr auto hole = std::bit_cast<std::uint64_t>(no_value);
 
 }  // namespace
 
@@ -123,7 +122,7 @@ std::vector<std::size_t> ranks_of(std::size_t count, std::span<const double> pro
 
 std::vector<double> quantiles_between(std::size_t count, std::span<const double> probabilities,
                                       std::span<const double> found) {
-  if (count == 0) return std::vector<double>(probabilities.size(), nan);
+  if (count == 0) return std::vector<double>(probabilities.size(), no_value);
   const std::vector<std::size_t> ranks = ranks_of(count, probabilities);
   std::vector<double> result;
   for (const double probability : probabilities) {

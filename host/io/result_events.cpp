@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "host/io/no_value.hpp"
 #include "host/io/wilson.hpp"
 
 namespace manyfold {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double most_bins = 1000.0;
 
 /// What the edges of bins follow from: the extremes and the quartiles.
@@ -290,7 +290,7 @@ void ResultEvents::write_probabilities() const {
     const auto hits = static_cast<double>(event.occurred);
     const auto count = static_cast<double>(event.known);
     const Interval interval = wilson_interval(hits, count);
-    probability.push_back(count > 0.0 ? hits / count : nan);
+    probability.push_back(count > 0.0 ? hits / count : no_value);
     low.push_back(interval.low);
     high.push_back(interval.high);
   }
@@ -319,7 +319,7 @@ void ResultEvents::write_histograms(const std::vector<Histogram>& histograms) co
   std::vector<long long> counts;
   for (const Histogram& of_kind : histograms) {
     edges.insert(edges.end(), of_kind.edges.begin(), of_kind.edges.end());
-    edges.resize(edges.size() + bins + 1 - of_kind.edges.size(), nan);
+    edges.resize(edges.size() + bins + 1 - of_kind.edges.size(), no_value);
     counts.insert(counts.end(), of_kind.counts.begin(), of_kind.counts.end());
     counts.resize(counts.size() + bins - of_kind.counts.size());
   }

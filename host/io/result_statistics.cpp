@@ -1,19 +1,17 @@
 #include "host/io/result_statistics.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "host/engine/processors.hpp"
+#include "host/io/no_value.hpp"
 #include "host/io/result_names.hpp"
 
 namespace manyfold {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 std::size_t columns_of(const ResultFileSettings& settings) {
   return static_cast<std::size_t>(settings.times.count()) * settings.saved.size();
@@ -160,7 +158,7 @@ double moment(const Moments& moments, StatisticRequest::Kind kind, std::size_t c
     case Kind::quantile:
       break;
   }
-  return nan;
+  return no_value;
 }
 
 }  // namespace

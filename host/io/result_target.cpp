@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <stdexcept>
 #include <system_error>
@@ -17,13 +16,13 @@
 
 #include <manyfold/error.hpp>
 
+#include "host/io/no_value.hpp"
 #include "host/io/result_names.hpp"
 #include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t elements_per_chunk = 65536;
 
 // HDF5 closes what is open when the process exits. A file whose close failed because the disk is full is half freed
@@ -150,7 +149,7 @@ int ResultTarget::define_variable(const std::string& name, nc_type type, const s
   if (!long_name.empty()) put_text(id, "long_name", long_name);
   // CF-1.8, section 2.5.1: coordinate variables have no missing values.
   const bool coordinate = dimensions.size() == 1 && (name == "time" || name == "quantile");
-  if (type == NC_DOUBLE && !coordinate) check(nc_def_var_fill(file_, id, NC_FILL, &nan), "defined");
+  if (type == NC_DOUBLE && !coordinate) check(nc_def_var_fill(file_, id, NC_FILL, &no_value), "defined");
   if (!dimensions.empty() && dimensions.front() == instance_dimension_) compress(id, type, dimensions.size() == 2);
   return id;
 }

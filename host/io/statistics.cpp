@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include <manyfold/error.hpp>
 
+#include "host/io/no_value.hpp"
 #include "host/io/vector_code.hpp"
 
 namespace manyfold {
 namespace {
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Columns that are added up together, in registers.
 constexpr std::size_t lanes = 8;
@@ -80,19 +78,19 @@ Moments::Moments(std::size_t columns)
     : count_(columns), mean_(columns), squares_(columns), min_(columns, unbounded), max_(columns, -unbounded) {}
 
 double Moments::mean(std::size_t column) const {
-  return count_[column] > 0.0 ? mean_[column] : nan;
+  return count_[column] > 0.0 ? mean_[column] : no_value;
 }
 
 double Moments::standard_deviation(std::size_t column) const {
-  return count_[column] > 1.0 ? std::sqrt(squares_[column] / (count_[column] - 1.0)) : nan;
+  return count_[column] > 1.0 ? std::sqrt(squares_[column] / (count_[column] - 1.0)) : no_value;
 }
 
 double Moments::min(std::size_t column) const {
-  return count_[column] > 0.0 ? min_[column] : nan;
+  return count_[column] > 0.0 ? min_[column] : no_value;
 }
 
 double Moments::max(std::size_t column) const {
-  return count_[column] > 0.0 ? max_[column] : nan;
+  return count_[column] > 0.0 ? max_[column] : no_value;
 }
 
 void Moments::assign(std::span<const double> values) {

@@ -25,6 +25,8 @@ struct FlatVariable {
   Node start = no_node;
   Node guess = no_node;  ///< in place of a start, by those of others
   Node nominal = no_node;
+  Node min = no_node;
+  Node max = no_node;
   bool fixed = false;
   bool fixed_given = false;
   bool keeps_start = false;  ///< rather than others

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -68,11 +69,21 @@ Value Flattener::array_of(std::vector<Value> elements, Place place) {
   Value result;
   result.dims.push_back(static_cast<int>(elements.size()));
   if (elements.empty()) return result;
-  if (elements[0].is_record()) {
-    if (!std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.is_record(); })) {
-      fail(place, "the elements of an array differ: records and others");
+  if (elements[0].is_record() || !elements[0].elements.empty()) {
+    for (const Value& element : elements) {
+      if (element.dims != elements[0].dims || element.is_record() != elements[0].is_record()) {
+        fail(place,
+             fmt::format("the elements of an array differ: {} and {}", shape_text(elements[0]), shape_text(element)));
+      }
     }
-    result.elements = std::move(elements);
+    result.dims.insert(result.dims.end(), elements[0].dims.begin(), elements[0].dims.end());
+    for (Value& element : elements) {
+      if (element.is_record()) {
+        result.elements.push_back(std::move(element));
+      } else {
+        std::move(element.elements.begin(), element.elements.end(), std::back_inserter(result.elements));
+      }
+    }
     return result;
   }
   if (std::all_of(elements.begin(), elements.end(), [](const Value& element) { return element.is_text; })) {
@@ -182,7 +193,9 @@ Value Flattener::shape_before(const Expression& reference, std::size_t part, con
   std::string name;
   for (std::size_t k = 0; k <= part; ++k) {
     append_part(name, parts[k].name);
-    if (k < part && !parts[k].subscripts.empty() && known_name(name)) name += "[1]";
+    if (k < part && !parts[k].subscripts.empty() && known_name(name)) {
+      name += fmt::format("[{}]", fmt::join(std::vector<int>(parts[k].subscripts.size(), 1), ","));
+    }
   }
   Value shape;
   const bool known = known_name(name);
@@ -191,7 +204,7 @@ Value Flattener::shape_before(const Expression& reference, std::size_t part, con
     shape.dims = instance.dims;
     shape.truths = instance.truths;
   } else if (const auto array = record_arrays_.find(name); array != record_arrays_.end()) {
-    shape.dims = {array->second};
+    shape.dims = array->second;
   } else {
     shape.dims = parts_of(name).dims;
     if (!known && shape.dims.empty()) {

@@ -64,6 +64,7 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (own->kind == Class::Kind::record) return construct(*own, expression, scope);
     if (own->kind == Class::Kind::external_object) return construct_table(*own, expression, scope);
     if (own->kind == Class::Kind::function) return call_function(*own, expression, scope, false);
+    if (!own->literals.empty()) return literal_of_number(*own, expression, scope);
   }
   if (call_table_by_name(name, expression, scope, result)) return result;
   const bool of_library = name.starts_with("Modelica.Math.");
@@ -79,6 +80,18 @@ Value Flattener::call(const Expression& expression, const Scope& scope) {
     if (name == "String") return Value::computed_text();
   }
   fail_unknown_function(expression);
+}
+
+/// E(2), the second literal of E.
+Value Flattener::literal_of_number(const Class& type, const Expression& call, const Scope& scope) {
+  check_arguments(type.name, call, 1);
+  const int number = integer(*call.operands[0], scope, "the number of a literal");
+  const auto count = static_cast<int>(type.literals.size());
+  if (number < 1 || number > count) {
+    fail(call.operands[0]->place,
+         fmt::format("'{}' has {} literals: {} is the number of none", type.name, count, number));
+  }
+  return Value::scalar(graph_.number(number));
 }
 
 void Flattener::fail_unknown_function(const Expression& call) {
@@ -253,9 +266,13 @@ bool Flattener::call_array(const std::string& name, const Expression& expression
       result.text = content.text;
       return true;
     }
-    if (!content.is_numeric()) fail(expression.place, fmt::format("fill takes numbers, found {}", shape_text(content)));
+    if (content.table != nullptr || content.function != nullptr) {
+      fail(expression.place, fmt::format("fill takes numbers or records, found {}", shape_text(content)));
+    }
     for (std::size_t k = 0; k < count; ++k) {
       result.items.insert(result.items.end(), content.items.begin(), content.items.end());
+      result.elements.insert(result.elements.end(), content.elements.begin(), content.elements.end());
+      if (content.is_record()) result.elements.push_back(content);
     }
     result.dims.insert(result.dims.end(), content.dims.begin(), content.dims.end());
     return true;
@@ -629,8 +646,9 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);
-    const Node start = number_of(*operands[0], scope);
+    // A clock in place of the interval is what is wrong with sample(u, Clock()), whatever u is.
     const Node interval = number_of(*operands[1], scope);
+    const Node start = number_of(*operands[0], scope);
     if (graph_.is_number(interval) && !(graph_.value(interval) > 0.0)) {
       fail(operands[1]->place,
            fmt::format("the interval of sample is {}: expected a positive one", graph_.value(interval)));

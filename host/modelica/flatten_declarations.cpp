@@ -56,7 +56,21 @@ void Flattener::fail(Place place, const std::string& message) {
 
 const Class* Flattener::find_class(const std::string& name) const {
   if (const auto found = classes_.find(name); found != classes_.end()) return found->second;
+  for (const auto& [package, names] : packages_) {
+    if (!name.starts_with(package + ".")) continue;
+    const std::string within = name.substr(package.size() + 1);
+    if (names.contains(within)) return classes_.contains(within) ? classes_.at(within) : nullptr;
+  }
   return library_function(name);
+}
+
+/// 1 for 'P'.'k', where the package P declares k and no variable has the name; otherwise 0.
+std::size_t Flattener::parts_of_package(const Expression& name) {
+  if (name.parts.size() < 2 || !name.parts[0].subscripts.empty()) return 0;
+  const std::string& first = name.parts[0].name;
+  const auto package = packages_.find(first);
+  if (package == packages_.end() || !package->second.contains(name.parts[1].name)) return 0;
+  return known_name(first) || known_name(first + "." + name.parts[1].name) ? 0 : 1;
 }
 
 /// What the language itself enumerates.
@@ -74,11 +88,14 @@ void Flattener::collect(const Class& file) {
   for (const auto& inner : file.classes) {
     if (inner->kind == Class::Kind::model) main_ = inner.get();
     classes_[inner->name] = inner.get();
+    if (file.kind == Class::Kind::package && !file.name.empty()) packages_[file.name].insert(inner->name);
     for (std::size_t i = 0; i < inner->literals.size(); ++i) {
       literals_[inner->name + "." + inner->literals[i]] = static_cast<double>(i + 1);
     }
     for (const Declaration& declaration : inner->declarations) {
-      if (inner->kind == Class::Kind::package) pending_[declaration.name] = &declaration;
+      if (inner->kind != Class::Kind::package) continue;
+      pending_[declaration.name] = &declaration;
+      packages_[inner->name].insert(declaration.name);
     }
     collect(*inner);
   }
@@ -276,37 +293,42 @@ void Flattener::check_members(const std::vector<Modifier>& modifiers, const Clas
 void Flattener::declare_record(const Declaration& declaration, const std::string& name, const Outer& outer,
                                const Class& record, const std::vector<int>& dims) {
   if (++depth_ > 30) fail(declaration.place, fmt::format("the record '{}' contains itself", record.name));
-  if (dims.size() > 1) fail(declaration.place, "records in arrays of several dimensions are not supported");
   if (truths_of(declaration.dimensions) != 0) {
     fail(declaration.place, "records in arrays whose subscripts are Boolean are not supported");
   }
   check_members(declaration.modifiers, record);
   if (outer.modifier != nullptr) check_members(outer.modifier->inner, record);
   const int count = count_of(dims);
-  if (!dims.empty()) record_arrays_[name] = count;
+  if (!dims.empty()) record_arrays_[name] = dims;
   for (int at = 0; at < count; ++at) {
     const std::string element = name + subscript_text(dims, 0, at);
     std::vector<std::string>& members = records_[element];
     for (const Declaration& member : record.declarations) {
       members.push_back(member.name);
+      // A member that the file declares by itself.
+      const std::string own = element + "." + member.name;
+      if (known_name(own) || !parts_of(own).names.empty()) continue;
       Outer inner;
       inner.parameter = outer.parameter || declaration.parameter;
       inner.constant = outer.constant || declaration.constant;
       inner.discrete = outer.discrete || declaration.discrete;
-      const auto look = [&](const std::vector<Modifier>& modifiers) {
+      const auto look = [&](const std::vector<Modifier>& modifiers, const Around& around) {
         for (const Modifier& modifier : modifiers) {
-          if (modifier.name == member.name) inner.modifier = &modifier;
+          if (modifier.name != member.name) continue;
+          inner.modifier = &modifier;
+          inner.around = around;
+          inner.around.dims.insert(inner.around.dims.end(), dims.begin(), dims.end());
+          inner.around.element = around.element * count + at;
         }
       };
-      look(declaration.modifiers);
-      if (outer.modifier != nullptr) look(outer.modifier->inner);
+      look(declaration.modifiers, {});
+      if (outer.modifier != nullptr) look(outer.modifier->inner, outer.around);
       const bool from_outside = outer.modifier != nullptr && outer.modifier->value;
       inner.record_binding = from_outside                      ? outer.modifier->value.get()
                              : outer.record_binding != nullptr ? outer.record_binding
                                                                : declaration.binding.get();
       if (!from_outside) inner.path = outer.path;
-      inner.path.push_back(member.name);
-      inner.element = dims.empty() ? outer.element : at;
+      inner.path.push_back({dims.empty() ? -1 : at, member.name});
       declare(member, element + ".", inner);
     }
   }
@@ -324,11 +346,10 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
   instance.binding = declaration.binding.get();
   if (outer.modifier != nullptr && outer.modifier->value) {
     instance.binding = outer.modifier->value.get();
-    instance.element = outer.element;
+    instance.around = outer.around;
   } else if (outer.record_binding != nullptr) {
     instance.binding = outer.record_binding;
     instance.path = outer.path;
-    instance.element = outer.element;
   }
   FlatVariable variable;
   variable.type = type;
@@ -356,17 +377,26 @@ void Flattener::declare_scalars(const Declaration& declaration, const std::strin
   instances_.push_back(instance);
   std::vector<const Modifier*> all = attributes;
   for (const Modifier& modifier : declaration.modifiers) all.push_back(&modifier);
-  if (outer.modifier != nullptr) {
-    for (const Modifier& modifier : outer.modifier->inner) all.push_back(&modifier);
-  }
-  set_attributes(number, all);
+  set_attributes(number, all, {});
+  if (outer.modifier == nullptr) return;
+  all.clear();
+  for (const Modifier& modifier : outer.modifier->inner) all.push_back(&modifier);
+  set_attributes(number, all, outer.around);
+}
+
+/// Of a modifier of members of records in an array: what it says for one of them, if it says something for each.
+Value Flattener::own_part(const Value& value, const Around& around, const std::vector<int>& dims) const {
+  std::vector<int> all = around.dims;
+  all.insert(all.end(), dims.begin(), dims.end());
+  if (around.dims.empty() || value.dims != all) return value;
+  return slice(value, around.dims.size(), static_cast<std::size_t>(around.element));
 }
 
 FlatVariable& Flattener::element_of(const Instance& instance, int place) {
   return model_.variables[static_cast<std::size_t>(instance.first) + static_cast<std::size_t>(place)];
 }
 
-void Flattener::set_attributes(int number, const std::vector<const Modifier*>& attributes) {
+void Flattener::set_attributes(int number, const std::vector<const Modifier*>& attributes, const Around& around) {
   const Instance instance = instances_[static_cast<std::size_t>(number)];
   const int count = count_of(instance.dims);
   for (const Modifier* attribute : attributes) {
@@ -383,14 +413,14 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
       continue;
     }
     if (name == "stateSelect") {
-      const Value value = evaluate(*attribute->value, {});
+      const Value value = own_part(evaluate(*attribute->value, {}), around, instance.dims);
       for (int at = 0; at < count && !value.items.empty(); ++at) {
         const Node choice = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
         element_of(instance, at).select = state_select(numeric(choice));
       }
       continue;
     }
-    if (name != "start" && name != "fixed" && name != "nominal") {
+    if (name != "start" && name != "fixed" && name != "nominal" && name != "min" && name != "max") {
       static const std::vector<std::string> known = {"start",       "fixed",     "nominal",  "min",
                                                      "max",         "unit",      "quantity", "displayUnit",
                                                      "stateSelect", "unbounded", "uncertain"};
@@ -400,7 +430,7 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
       continue;
     }
     guarded([&] {
-      const Value value = evaluate(*attribute->value, {});
+      const Value value = own_part(evaluate(*attribute->value, {}), around, instance.dims);
       if (count == 0 || (!value.is_text && value.items.empty())) return;
       const Type type = element_of(instance, 0).type;
       if (value.is_text && type == Type::string) return;
@@ -415,6 +445,8 @@ void Flattener::set_attributes(int number, const std::vector<const Modifier*>& a
         const Node node = value.items[value.items.size() == 1 ? 0 : static_cast<std::size_t>(at)];
         if (name == "start") variable.start = node;
         if (name == "nominal") variable.nominal = node;
+        if (name == "min") variable.min = node;
+        if (name == "max") variable.max = node;
         if (name == "fixed") {
           if (!is_boolean(node)) fail(attribute->place, "expected true or false, found a number");
           variable.fixed = numeric(node) != 0.0;
@@ -436,16 +468,18 @@ Value Flattener::given_value(int number) {
   instances_[at].state = Instance::binding_now;
   // Whoever asks first.
   Value value = under(graph_.number(1.0), [&] { return evaluate(binding, {}); });
-  for (std::size_t k = 0; k <= instances_[at].path.size(); ++k) {
-    if (!value.elements.empty() && instances_[at].element >= 0) {
-      const auto element = static_cast<std::size_t>(instances_[at].element);
-      if (element >= value.elements.size()) fail(binding.place, "the value has fewer elements than the declaration");
-      value = Value(value.elements[element]);
+  const std::vector<Step> path = instances_[at].path;
+  for (const auto& [element, name] : path) {
+    if (!value.elements.empty() && element >= 0) {
+      if (static_cast<std::size_t>(element) >= value.elements.size()) {
+        fail(binding.place, "the value has fewer elements than the declaration");
+      }
+      value = Value(value.elements[static_cast<std::size_t>(element)]);
     }
-    if (k < instances_[at].path.size()) value = member(value, instances_[at].path[k], binding.place);
+    value = member(value, name, binding.place);
   }
   instances_[at].state = Instance::unbound;
-  return value;
+  return own_part(value, instances_[at].around, instances_[at].dims);
 }
 
 void Flattener::bind(int number) {
@@ -537,15 +571,18 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
   }
   if (const auto found = records_.find(name); found != records_.end()) {
     for (const std::string& member : std::vector<std::string>(found->second)) {
-      value.fields.push_back({member, value_of_name(name + "." + member, place)});
+      const std::string own = name + "." + member;
+      Value part;
+      if (known_name(own) || !assembled(own, {}, place, part)) part = value_of_name(own, place);
+      value.fields.push_back({member, std::move(part)});
     }
     return value;
   }
   if (const auto found = record_arrays_.find(name); found != record_arrays_.end()) {
-    for (int k = 1; k <= found->second; ++k) {
-      value.elements.push_back(value_of_name(fmt::format("{}[{}]", name, k), place));
+    value.dims = found->second;
+    for (int k = 0; k < count_of(value.dims); ++k) {
+      value.elements.push_back(value_of_name(name + subscript_text(value.dims, 0, k), place));
     }
-    value.dims = {found->second};
     return value;
   }
   fail_unknown_name(place, name);
@@ -553,7 +590,10 @@ Value Flattener::value_of_name(const std::string& name, Place place) {
 
 void Flattener::fail_unknown_name(Place place, const std::string& name) {
   // Of a declaration that is wrong, enough is said there.
-  if (diagnostics_.failed() && pending_.contains(name.substr(0, name.find_first_of(".[")))) throw Refusal{};
+  for (std::size_t end = 0; diagnostics_.failed() && end != std::string::npos;) {
+    end = name.find_first_of(".[", end + 1);
+    if (pending_.contains(name.substr(0, end))) throw Refusal{};
+  }
   fail(place, fmt::format("unknown name '{}'{}", name, did_you_mean_name(name)));
 }
 

@@ -118,9 +118,26 @@ bool Flattener::prioritize(const Expression& call, const Scope& scope) {
   return true;
 }
 
+/// A member of records that is a constant on both sides is no equation.
+bool Flattener::same_constant(const Member& left, const Member& right, Place place) {
+  std::vector<Node> both;
+  gather(left.value, both);
+  const std::size_t count = both.size();
+  gather(right.value, both);
+  if (count == 0 || both.size() != 2 * count) return false;
+  if (!std::all_of(both.begin(), both.end(), [&](Node node) { return graph_.is_number(node); })) return false;
+  if (!std::equal(both.begin(), both.begin() + static_cast<std::ptrdiff_t>(count),
+                  both.begin() + static_cast<std::ptrdiff_t>(count))) {
+    fail(place, fmt::format("the constant '{}' differs on the two sides: {} and {}", left.name, graph_.value(both[0]),
+                            graph_.value(both[count])));
+  }
+  return true;
+}
+
 void Flattener::equate(const Value& left, const Value& right, const EquationText& of, bool initial) {
   if (left.is_text || right.is_text) fail(of.place, "strings that compute are not supported");
-  if (left.fields.size() != right.fields.size() || left.elements.size() != right.elements.size()) {
+  if (left.fields.size() != right.fields.size() || left.elements.size() != right.elements.size() ||
+      (!left.elements.empty() && left.dims != right.dims)) {
     fail(of.place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
   }
   for (std::size_t k = 0; k < left.fields.size(); ++k) {
@@ -128,6 +145,7 @@ void Flattener::equate(const Value& left, const Value& right, const EquationText
       fail(of.place, fmt::format("the sides are records of different members: '{}' and '{}'", left.fields[k].name,
                                  right.fields[k].name));
     }
+    if (same_constant(left.fields[k], right.fields[k], of.place)) continue;
     equate(left.fields[k].value, right.fields[k].value, of, initial);
   }
   for (std::size_t k = 0; k < left.elements.size(); ++k) equate(left.elements[k], right.elements[k], of, initial);
@@ -271,7 +289,10 @@ void Flattener::when_body(const std::vector<Statement>& body, const Scope& scope
         left.fields.size() != right.fields.size() || left.elements.size() != right.elements.size()) {
       fail(place, fmt::format("the sides differ: {} and {}", shape_text(left), shape_text(right)));
     }
-    for (std::size_t k = 0; k < left.fields.size(); ++k) set(left.fields[k].value, right.fields[k].value, place);
+    for (std::size_t k = 0; k < left.fields.size(); ++k) {
+      if (same_constant(left.fields[k], right.fields[k], place)) continue;
+      set(left.fields[k].value, right.fields[k].value, place);
+    }
     for (std::size_t k = 0; k < left.elements.size(); ++k) set(left.elements[k], right.elements[k], place);
     for (std::size_t k = 0; k < left.items.size(); ++k) {
       const NodeData data = graph_[left.items[k]];

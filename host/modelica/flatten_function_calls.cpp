@@ -144,10 +144,15 @@ void Flattener::for_each_element(const Callee& callee, const std::vector<Member>
 
 /// The element number `at` of the first dimensions.
 Value Flattener::slice(const Value& value, std::size_t dimensions, std::size_t at) {
-  if (!value.elements.empty()) return value.elements[at];
   Value result;
   result.dims.assign(value.dims.begin() + static_cast<std::ptrdiff_t>(dimensions), value.dims.end());
   const auto block = static_cast<std::ptrdiff_t>(result.element_count());
+  if (!value.elements.empty()) {
+    if (result.dims.empty()) return value.elements[at];
+    const auto first = value.elements.begin() + static_cast<std::ptrdiff_t>(at) * block;
+    result.elements.assign(first, first + block);
+    return result;
+  }
   const auto begin = value.items.begin() + static_cast<std::ptrdiff_t>(at) * block;
   result.items.assign(begin, begin + block);
   return result;
@@ -159,9 +164,6 @@ Value Flattener::shaped(std::vector<Value> elements, const std::vector<int>& dim
   result.dims = dims;
   if (elements.empty()) return result;
   result = array_of(std::move(elements), place);
-  if (!result.elements.empty() && dims.size() > 1) {
-    fail(place, "records in arrays of several dimensions are not supported");
-  }
   result.dims.erase(result.dims.begin());
   result.dims.insert(result.dims.begin(), dims.begin(), dims.end());
   return result;
@@ -189,7 +191,6 @@ Value Flattener::default_of(const Declaration& declaration, const Scope& scope) 
   }
   if (const Class* record = find_class(declaration.type); record != nullptr && record->kind == Class::Kind::record) {
     if (++depth_ > deepest_calls) fail(declaration.place, "a record contains itself");
-    if (result.dims.size() > 1) fail(declaration.place, "records in arrays of several dimensions are not supported");
     Value one;
     for (const Declaration& member : record->declarations) {
       const Expression* given = nullptr;

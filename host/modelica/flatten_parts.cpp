@@ -89,13 +89,7 @@ bool Flattener::assembled(const std::string& name, const Scope& scope, Place pla
     }
     return true;
   }
-  result.dims = parts.dims;
-  if (values[0].is_record()) {
-    result.elements = std::move(values);
-    return true;
-  }
-  for (const Value& value : values) result.items.insert(result.items.end(), value.items.begin(), value.items.end());
-  result.dims.insert(result.dims.end(), values[0].dims.begin(), values[0].dims.end());
+  result = shaped(std::move(values), parts.dims, place);
   return true;
 }
 

@@ -11,7 +11,7 @@ Value Flattener::member(const Value& record, const std::string& name, Place plac
   if (!record.elements.empty()) {
     std::vector<Value> members;
     for (const Value& element : record.elements) members.push_back(member(element, name, place));
-    return array_of(std::move(members), place);
+    return shaped(std::move(members), record.dims, place);
   }
   std::vector<std::string> names;
   for (const auto& [field, value] : record.fields) {
@@ -22,36 +22,66 @@ Value Flattener::member(const Value& record, const std::string& name, Place plac
   fail(place, fmt::format("{} has no member '{}'{}", shape_text(record), name, others));
 }
 
+/// What the name parts from number `first` on are of a value. Subscripts of a member are those of each record's.
+Value Flattener::part_of(const Value& whole, const Expression& expression, std::size_t first, const Scope& scope) {
+  if (first == expression.parts.size()) return whole;
+  if (!whole.elements.empty()) {
+    std::vector<Value> parts;
+    for (const Value& element : whole.elements) parts.push_back(part_of(element, expression, first, scope));
+    return shaped(std::move(parts), whole.dims, expression.place);
+  }
+  const NamePart& part = expression.parts[first];
+  Value value = member(whole, part.name, expression.place);
+  if (!part.subscripts.empty()) {
+    value = subscripted(value, part.subscripts, scope, expression.place, dotted(expression.parts));
+  }
+  return part_of(value, expression, first + 1, scope);
+}
+
+/// False unless the name is that of an array of records, declared as such or by its elements.
+bool Flattener::record_array(const std::string& name, const Scope& scope, Place place, Value& result) {
+  if (record_arrays_.contains(name)) {
+    result = value_of_name(name, place);
+    return true;
+  }
+  return !known_name(name) && !parts_of(name).dims.empty() && assembled(name, scope, place, result) &&
+         !result.elements.empty();
+}
+
 Value Flattener::reference(const Expression& expression, const Scope& scope) {
   const NamePart& first = expression.parts[0];
   if (const Value* local = scope.find(first.name)) {
     if (local->function != nullptr) {
       fail(expression.place, fmt::format("'{}' is a function: it may be called, or be an argument", first.name));
     }
-    Value value = *local;
-    for (std::size_t k = 0; k < expression.parts.size(); ++k) {
-      if (k > 0) value = member(value, expression.parts[k].name, expression.place);
-      if (!expression.parts[k].subscripts.empty()) {
-        value = subscripted(value, expression.parts[k].subscripts, scope, expression.place, dotted(expression.parts));
-      }
-    }
-    return value;
+    if (first.subscripts.empty()) return part_of(*local, expression, 1, scope);
+    return part_of(subscripted(*local, first.subscripts, scope, expression.place, dotted(expression.parts)), expression,
+                   1, scope);
   }
   if (!first.quoted && expression.parts.size() == 1 && first.name == "time") return Value::scalar(graph_.time());
-  std::string name = dotted(expression.parts);
+  const std::size_t begin = parts_of_package(expression);
+  std::string name = dotted(expression.parts, begin);
   if (const auto literal = literals_.find(name); literal != literals_.end()) {
     return Value::scalar(graph_.number(literal->second));
   }
   if (name == "Modelica.Constants.pi") return Value::scalar(graph_.number(3.141592653589793));
   name.clear();
-  for (std::size_t k = 0; k < expression.parts.size(); ++k) {
+  for (std::size_t k = begin; k < expression.parts.size(); ++k) {
     const NamePart& part = expression.parts[k];
+    const std::string before = name;
     append_part(name, part.name);
     const bool known = known_name(name);
+    // A member of all records of an array.
+    Value records;
+    if (k > begin && !known && expression.parts[k - 1].subscripts.empty() &&
+        record_array(before, scope, expression.place, records)) {
+      return part_of(records, expression, k, scope);
+    }
     if (part.subscripts.empty()) continue;
     // Elements that are declared one by one have their subscripts in the name.
     std::string subscripts;
-    bool all_known = !known || record_arrays_.contains(name);
+    const auto array = record_arrays_.find(name);
+    bool all_known = !known || (array != record_arrays_.end() && array->second.size() == part.subscripts.size());
     for (std::size_t i = 0; all_known && i < part.subscripts.size(); ++i) {
       const Kind kind = part.subscripts[i]->kind;
       all_known = kind != Kind::colon && kind != Kind::last && kind != Kind::range;
@@ -71,14 +101,7 @@ Value Flattener::reference(const Expression& expression, const Scope& scope) {
     }
     Value whole;
     if (known || !assembled(name, scope, expression.place, whole)) whole = value_of_name(name, expression.place);
-    Value value = subscripted(whole, part.subscripts, scope, expression.place, name);
-    for (++k; k < expression.parts.size(); ++k) {
-      value = member(value, expression.parts[k].name, expression.place);
-      if (!expression.parts[k].subscripts.empty()) {
-        value = subscripted(value, expression.parts[k].subscripts, scope, expression.place);
-      }
-    }
-    return value;
+    return part_of(subscripted(whole, part.subscripts, scope, expression.place, name), expression, k + 1, scope);
   }
   if (const Value* local = scope.find(name)) return *local;
   if (scope.in_function) check_visible(name, expression.place);
@@ -206,11 +229,15 @@ Value Flattener::element_at(const Value& value, const std::vector<Node>& indices
   const std::size_t block = result.element_count();
   if (cases.empty()) fail(place, "the array has no elements");
   if (!value.elements.empty()) {
-    Value chosen = value.elements[cases.back().second];
-    for (std::size_t k = cases.size() - 1; k-- > 0;) {
-      chosen = merge(cases[k].first, value.elements[cases[k].second], chosen, place);
+    for (std::size_t j = 0; j < block; ++j) {
+      Value chosen = value.elements[cases.back().second * block + j];
+      for (std::size_t k = cases.size() - 1; k-- > 0;) {
+        chosen = merge(cases[k].first, value.elements[cases[k].second * block + j], chosen, place);
+      }
+      if (result.dims.empty()) return chosen;
+      result.elements.push_back(std::move(chosen));
     }
-    return chosen;
+    return result;
   }
   for (std::size_t j = 0; j < block; ++j) {
     Node chosen = value.items[cases.back().second * block + j];
@@ -280,11 +307,11 @@ Value Flattener::subscripted(const Value& value, const std::vector<ExpressionPtr
       if (result.dims.empty()) return element;
       result.elements.push_back(element);
     }
+    result.elements.insert(result.elements.end(), element.elements.begin(), element.elements.end());
     result.items.insert(result.items.end(), element.items.begin(), element.items.end());
     std::size_t k = chosen.size();
     while (k > 0 && ++at[k - 1] == chosen[k - 1].size()) at[--k] = 0;
     if (k == 0) {
-      if (element.is_record()) return result;
       for (std::size_t j = 0; j < element.dims.size(); ++j) {
         if (value.has_truths(chosen.size() + j)) result.truths |= 1U << result.dims.size();
         result.dims.push_back(element.dims[j]);

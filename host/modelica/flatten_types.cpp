@@ -65,7 +65,7 @@ void Flattener::check_enumeration(const Instance& instance, const Expression& bi
                                     instance.name, declared, of_value));
   }
   const Class* type = find_class(declared);
-  const bool other = type != nullptr && !type->literals.empty() && !of_value.empty() && of_value != declared;
+  const bool other = type != nullptr && !type->literals.empty() && !of_value.empty() && of_value != type->name;
   if (binding.kind != Kind::number && !other) return;
   const std::string found = of_value.empty() ? "a number" : fmt::format("of '{}'", of_value);
   fail(binding.place, fmt::format("'{}' is of the enumeration '{}', and its value is {}: expected one of its literals",
@@ -81,8 +81,12 @@ std::string Flattener::enumeration_of(const Expression& expression, const Scope&
   if (expression.kind == Kind::tuple && expression.operands.size() == 1 && expression.operands[0]) {
     return enumeration_of(*expression.operands[0], scope);
   }
+  if (expression.kind == Kind::call) {
+    const Class* type = find_class(dotted(expression.parts));
+    return type != nullptr && !type->literals.empty() ? type->name : "";
+  }
   if (expression.kind != Kind::reference || scope.find(expression.parts[0].name) != nullptr) return "";
-  const std::string name = dotted(expression.parts);
+  const std::string name = dotted(expression.parts, parts_of_package(expression));
   if (literals_.contains(name)) return name.substr(0, name.rfind('.'));
   const auto found = instance_by_name_.find(name);
   if (found == instance_by_name_.end()) return "";
@@ -92,16 +96,26 @@ std::string Flattener::enumeration_of(const Expression& expression, const Scope&
   return type != nullptr ? type->name : "";
 }
 
+/// The type of what surely is a number or a condition; otherwise an enumeration.
+Type Flattener::plain_type(const Expression& expression, const Scope& scope) const {
+  if (expression.kind == Kind::number) return Type::real;
+  if (expression.kind == Kind::boolean) return Type::boolean;
+  if (expression.kind != Kind::reference || scope.find(expression.parts[0].name) != nullptr) return Type::enumeration;
+  const auto found = scalar_by_name_.find(dotted(expression.parts));
+  return found == scalar_by_name_.end() ? Type::enumeration
+                                        : model_.variables[static_cast<std::size_t>(found->second)].type;
+}
+
 /// Literals of one enumeration are no numbers, and none of another one.
 void Flattener::check_enumerations(const Expression& a, const Expression& b, const Scope& scope) {
   const std::string of_a = enumeration_of(a, scope);
   const std::string of_b = enumeration_of(b, scope);
   if (of_a == of_b) return;
-  const bool number = a.kind == Kind::number || b.kind == Kind::number;
-  if (number) {
-    fail(b.place, fmt::format("one side is of the enumeration '{}', and the other is a number: expected a literal, or "
+  const Type other = plain_type(of_a.empty() ? a : b, scope);
+  if (other != Type::enumeration) {
+    fail(b.place, fmt::format("one side is of the enumeration '{}', and the other is a {}: expected a literal, or "
                               "Integer(...) of the one",
-                              of_a + of_b));
+                              of_a + of_b, other == Type::boolean ? "condition" : "number"));
   }
   if (!of_a.empty() && !of_b.empty()) {
     fail(b.place, fmt::format("one side is of the enumeration '{}', and the other of '{}'", of_a, of_b));

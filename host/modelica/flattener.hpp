@@ -48,6 +48,16 @@ class Flattener {
 
  private:
   // flatten_declarations.cpp
+  /// From the value of a record, or of an array of records, to a member.
+  struct Step {
+    int element = -1;  ///< of an array, in the order of rows
+    std::string member;
+  };
+  /// Arrays of records that a member stands in: a modifier may have a value for each of their elements.
+  struct Around {
+    std::vector<int> dims;
+    int element = 0;
+  };
   /// A declaration as it occurs in the model: of a record's member once for each record.
   struct Instance {
     const Declaration* declaration = nullptr;
@@ -56,16 +66,16 @@ class Flattener {
     std::vector<int> dims;  ///< of an array
     unsigned truths = 0;    ///< as in Value
     const Expression* binding = nullptr;
-    std::vector<std::string> path;  ///< the member of the binding's record that is meant
-    int element = -1;               ///< of the binding's array that is meant
+    std::vector<Step> path;  ///< the member of the binding's record that is meant
+    Around around;           ///< whose element it is, if the binding is a modifier's
     enum { unbound, binding_now, bound } state = unbound;
   };
   /// What modifies a declaration from outside.
   struct Outer {
     const Modifier* modifier = nullptr;
     const Expression* record_binding = nullptr;
-    std::vector<std::string> path;
-    int element = -1;
+    std::vector<Step> path;
+    Around around;
     bool parameter = false;
     bool constant = false;
     bool discrete = false;
@@ -83,7 +93,8 @@ class Flattener {
   bool resolve_type(const std::string& name, Type& type, std::vector<const Modifier*>& attributes,
                     std::vector<int>& dims, const Class*& record, Place place);
   FlatVariable& element_of(const Instance& instance, int place);
-  void set_attributes(int instance, const std::vector<const Modifier*>& attributes);
+  void set_attributes(int instance, const std::vector<const Modifier*>& attributes, const Around& around);
+  Value own_part(const Value& value, const Around& around, const std::vector<int>& dims) const;
   Value given_value(int instance);
   void bind(int instance);
   std::vector<int> dimensions(const std::vector<ExpressionPtr>& expressions, const std::string& name,
@@ -130,6 +141,7 @@ class Flattener {
   void check_number(const Value& value, Place place);
   void check_arguments(const std::string& name, const Expression& call, std::size_t count);
   std::string enumeration_of(const Expression& expression, const Scope& scope);
+  Type plain_type(const Expression& expression, const Scope& scope) const;
   void check_enumerations(const Expression& a, const Expression& b, const Scope& scope);
   void check_type(Type type, const std::string& name, const Value& value, Place place);
   Type basic_type(const std::string& name) const;
@@ -141,6 +153,8 @@ class Flattener {
 
   // flatten_references.cpp
   Value reference(const Expression& expression, const Scope& scope);
+  Value part_of(const Value& whole, const Expression& expression, std::size_t first, const Scope& scope);
+  bool record_array(const std::string& name, const Scope& scope, Place place, Value& result);
   void check_visible(const std::string& name, Place place);
   Value member(const Value& record, const std::string& name, Place place);
   Value subscripted(const Value& value, const std::vector<ExpressionPtr>& subscripts, const Scope& scope, Place place,
@@ -167,6 +181,7 @@ class Flattener {
 
   // flatten_calls.cpp
   Value call(const Expression& expression, const Scope& scope);
+  Value literal_of_number(const Class& type, const Expression& call, const Scope& scope);
   Value argument(const Expression& expression, const Scope& scope);
   Value call_tuple(const Statement& statement, const Scope& scope);
   bool call_elementary(const std::string& name, const Expression& expression, const Scope& scope, Value& result);
@@ -285,6 +300,7 @@ class Flattener {
     Place place = 0;
     std::string text;
   };
+  bool same_constant(const Member& left, const Member& right, Place place);
   void equate(const Value& left, const Value& right, const EquationText& of, bool initial);
   bool prioritize(const Expression& call, const Scope& scope);
   void equation_choice(const Statement& statement, const Scope& scope, bool initial);
@@ -329,6 +345,7 @@ class Flattener {
     }
   }
   const Class* find_class(const std::string& name) const;
+  std::size_t parts_of_package(const Expression& name);
   const Class& function_of_tuple(const Expression& call);
   [[noreturn]] void fail_unknown_function(const Expression& call);
   [[noreturn]] void fail_unknown_name(Place place, const std::string& name);
@@ -341,15 +358,16 @@ class Flattener {
   Graph& graph_ = model_.graph;
   const Class* main_ = nullptr;
   std::map<std::string, const Class*> classes_;
-  std::map<std::string, double> literals_;             ///< of enumerations: E.a is 1, ...
-  std::map<std::string, const Declaration*> pending_;  ///< declarations of the model, by name
+  std::map<std::string, std::set<std::string>> packages_;  ///< names that are declared in a package, by its name
+  std::map<std::string, double> literals_;                 ///< of enumerations: E.a is 1, ...
+  std::map<std::string, const Declaration*> pending_;      ///< declarations of the model, by name
   std::set<std::string> declaring_;
   std::vector<Instance> instances_;
   std::vector<int> instance_of_;  ///< by variable
   std::unordered_map<std::string, int> instance_by_name_;
   std::unordered_map<std::string, int> scalar_by_name_;
   std::map<std::string, std::vector<std::string>> records_;  ///< members of a record, by its name
-  std::map<std::string, int> record_arrays_;                 ///< number of elements, by name
+  std::map<std::string, std::vector<int>> record_arrays_;    ///< dimensions, by name
   std::map<std::string, const Expression*> objects_;         ///< external objects and what makes them
   std::map<std::string, Value> made_objects_;
   std::map<std::string, Parts> parts_;

@@ -341,7 +341,7 @@ std::string ModelCode::observables() {
   for (const Node quantity : observed) {
     const int index = graph_[quantity].index;
     const FlatVariable& one = model_.flat.variables[at(index)];
-    table += fmt::format("      {}}},\n", described(one, one.name));
+    table += fmt::format("      {}{}}},\n", described(one, one.name), ranged(one));
     const int root = model_.root[at(index)];
     Node value = !model_.flat.variables[at(root)].is_parameter() && model_.fold[at(root)] != no_node
                      ? model_.fold[at(root)]
@@ -354,6 +354,15 @@ std::string ModelCode::observables() {
   program(body, outputs, "p");
   for (std::size_t i = 0; i < outputs.size(); ++i) body.line(fmt::format("o[{}] = {};", i, body.number(outputs[i])));
   return table + function("observe(const auto& t, const auto& y, const auto&, const auto& p, auto& o)", body.text());
+}
+
+std::string ModelCode::ranged(const FlatVariable& variable) const {
+  std::string text;
+  for (const auto& [name, bound] : {std::pair("min", variable.min), std::pair("max", variable.max)}) {
+    if (bound == no_node || !graph_.is_number(bound) || !std::isfinite(graph_.value(bound))) continue;
+    text += fmt::format(", .{} = {}", name, literal(graph_.value(bound)));
+  }
+  return text;
 }
 
 std::string ModelCode::variables() {
@@ -371,6 +380,7 @@ std::string ModelCode::variables() {
     const bool stays = fixed.contains(y_[i]) && model_.flat.variables[at(data.index)].fixed && data.order == 0;
     if (!model_.invariants.empty() && !algebraic && !stays) text += ", .given = manyfold::Given::projected";
     if (const std::string from = initial_from(y_[i]); !from.empty()) text += ", .initial_from = " + quoted(from);
+    if (data.order == 0) text += ranged(one);
     text += "},\n";
   }
   // The integrator needs something to integrate.
@@ -384,8 +394,8 @@ std::string ModelCode::parameters() {
   for (const int index : parameters_) {
     const FlatVariable& one = model_.flat.variables[at(index)];
     const Node value = one.binding != no_node ? one.binding : one.start;
-    text += fmt::format("      {}, .value = {}}},\n", described(one, one.name),
-                        literal(value != no_node && graph_.is_number(value) ? graph_.value(value) : 0.0));
+    text += fmt::format("      {}, .value = {}{}}},\n", described(one, one.name),
+                        literal(value != no_node && graph_.is_number(value) ? graph_.value(value) : 0.0), ranged(one));
   }
   return text + "  };\n";
 }

@@ -45,6 +45,8 @@ class ModelCode {
   void hoist_below(Node root);
   bool from_parameters(Node node);
   Node with_reciprocals(Node root, const std::function<bool(Node)>& known);
+  /// Bounds that are numbers; those that depend on parameters are left out.
+  std::string ranged(const FlatVariable& variable) const;
   std::string variables();
   std::string parameters();
   std::string derive();

@@ -1,6 +1,7 @@
 #include "host/modelica/parser.hpp"
 
 #include <cmath>
+#include <map>
 
 #include "host/modelica/iterator_ranges.hpp"
 #include "host/modelica/parse_expression.hpp"
@@ -92,6 +93,8 @@ class Parser {
       stream_.expect(")", "to close the enumeration");
     } else {
       if (result.kind == Class::Kind::function) return partial_derivative(result);
+      result.input = stream_.accept("input");
+      result.output = stream_.accept("output");
       result.base = name_with_dots();
       if (stream_.accept("[")) result.base_dimensions = expressions_.subscripts();
       if (stream_.accept("(")) result.base_modifiers = modifiers();
@@ -432,12 +435,33 @@ class Parser {
   ExpressionParser expressions_;
 };
 
+/// What has the type X of `type X = input Real` is an input.
+void take_prefixes(Class& parent, const std::map<std::string, const Class*>& prefixed) {
+  for (Declaration& declaration : parent.declarations) {
+    const auto type = prefixed.find(declaration.type);
+    if (type == prefixed.end()) continue;
+    declaration.input = declaration.input || type->second->input;
+    declaration.output = declaration.output || type->second->output;
+  }
+  for (const auto& inner : parent.classes) take_prefixes(*inner, prefixed);
+}
+
+void collect_prefixed(const Class& parent, std::map<std::string, const Class*>& prefixed) {
+  for (const auto& inner : parent.classes) {
+    if (inner->input || inner->output) prefixed[inner->name] = inner.get();
+    collect_prefixed(*inner, prefixed);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Class> parse(const std::string& text, Diagnostics& diagnostics) {
   TokenStream stream(tokens_of(text, diagnostics), diagnostics);
   std::unique_ptr<Class> file = Parser(stream).file();
   number_elements(*file, diagnostics);
+  std::map<std::string, const Class*> prefixed;
+  collect_prefixed(*file, prefixed);
+  if (!prefixed.empty()) take_prefixes(*file, prefixed);
   return file;
 }
 

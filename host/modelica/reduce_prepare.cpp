@@ -211,6 +211,8 @@ void Reducer::gather_equations() {
     FlatVariable& one = flat.variables[i];
     folded(one.start);
     folded(one.nominal);
+    folded(one.min);
+    folded(one.max);
     if (one.is_parameter() || one.binding == no_node) continue;
     flat.equations.push_back({graph_.variable(static_cast<int>(i)), one.binding, one.place,
                               fmt::format("{} = ... (declaration)", one.name)});

@@ -25,9 +25,9 @@ inline void append_part(std::string& name, const std::string& part) {
   if (!name.empty()) name += '.';
   name += part;
 }
-inline std::string dotted(const std::vector<NamePart>& parts) {
+inline std::string dotted(const std::vector<NamePart>& parts, std::size_t first = 0) {
   std::string name;
-  for (const NamePart& part : parts) append_part(name, part.name);
+  for (std::size_t k = first; k < parts.size(); ++k) append_part(name, parts[k].name);
   return name;
 }
 
@@ -140,7 +140,9 @@ struct Class {
   std::vector<std::unique_ptr<Class>> classes;
   std::vector<std::string> literals;  ///< of an enumeration
   std::string base;                   ///< type X = base(...), function X = der(base, ...)
-  std::vector<std::string> seeds;     ///< of function X = der(base, a, b): a, b
+  bool input = false;                 ///< type X = input base: so is all that has the type
+  bool output = false;
+  std::vector<std::string> seeds;  ///< of function X = der(base, a, b): a, b
   std::vector<Modifier> base_modifiers;
   std::vector<ExpressionPtr> base_dimensions;
   bool external = false;

@@ -25,7 +25,7 @@ struct Value {
   bool computed = false;  ///< a text, or an array of texts, that nobody needs to know: of messages
   std::string text;
   std::vector<Member> fields;   ///< of a record
-  std::vector<Value> elements;  ///< of an array of records; one dimension
+  std::vector<Value> elements;  ///< of an array of records, in the order of rows
   std::shared_ptr<const Table> table;
   const Class* function = nullptr;  ///< that is an argument; `fields` are inputs that have their value already
 

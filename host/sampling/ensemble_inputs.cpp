@@ -127,12 +127,30 @@ void append_names(const Descriptions& descriptions, std::vector<std::string>& na
   for (const auto& entry : descriptions) names.push_back(entry.name);
 }
 
+// Where values of a distribution are of which no sample is more than that unlikely; those of a constant or a choice.
+constexpr double rare = 1e-9;
+
+/// The first value of the quantity that the model does not accept; nothing if it accepts all.
+std::optional<double> value_out_of_bounds(const Bounds& bounds, const Distribution& distribution) {
+  const auto [low, high] = distribution.natural_levels() > 0
+                               ? distribution.range()
+                               : std::pair(distribution.quantile(rare), distribution.quantile(1.0 - rare));
+  if (!bounds.contain(low)) return low;
+  if (!bounds.contain(high)) return high;
+  return std::nullopt;
+}
+
 // "FILE:LINE:COLUMN: error: " of a table that came from a file.
 std::string place(const Table& table, int line, int column) {
   return table.file.empty() ? "" : fmt::format("{}:{}:{}: error: ", table.file, line, column);
 }
 
 }  // namespace
+
+std::string out_of_bounds(double value, const Bounds& bounds) {
+  return value < bounds.min ? fmt::format("{:.9g}, below its minimum {}", value, bounds.min)
+                            : fmt::format("{:.9g}, above its maximum {}", value, bounds.max);
+}
 
 EnsembleInputs::EnsembleInputs(const ModelDescription& model)
     : initial_(model.initial_quantities().size(), std::numeric_limits<double>::quiet_NaN()),
@@ -158,6 +176,16 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
   }
   throw UsageError(fmt::format("model \"{}\" has no {} \"{}\"{}", model.name, parameter ? "parameter" : "variable",
                                quantity.name, did_you_mean(quantity.name, known)));
+}
+
+void EnsembleInputs::check_bounds(const ModelDescription& model, Target target, const SampledQuantity& quantity) {
+  if (target.place != Place::parameter) return;
+  const Bounds& bounds = model.parameters[static_cast<std::size_t>(target.index)].bounds;
+  const std::optional<double> value = value_out_of_bounds(bounds, quantity.distribution);
+  if (!value) return;
+  const bool constant = quantity.distribution.is_constant();
+  throw UsageError(fmt::format("\"{}\" {} {}{}", quantity.name, constant ? "is" : "may become",
+                               out_of_bounds(*value, bounds), constant ? "" : "; truncated_normal keeps to bounds"));
 }
 
 void EnsembleInputs::set(Target target, double value) {
@@ -191,6 +219,7 @@ EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const Samp
       throw UsageError(fmt::format("\"{}\" is given twice, but needs one distribution", quantity.name));
     }
     seen.emplace_back(target.place, target.index);
+    check_bounds(model, target, quantity);
     if (quantity.distribution.is_constant()) {
       inputs.set(target, quantity.distribution.quantile(0.5));
       continue;
@@ -258,6 +287,7 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
       return other.place == target.place && other.index == target.index;
     });
     if (in_table) throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
+    check_bounds(model, target, constant);
     inputs.set(target, constant.distribution.quantile(0.5));
   }
   if (!problems.empty()) throw UsageError(fmt::format("{}", fmt::join(problems, "\n")));
@@ -270,6 +300,17 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
           std::find_if(table.values.begin(), table.values.end(), [](double x) { return !std::isfinite(x); });
       bad != table.values.end()) {
     throw UsageError(fmt::format("the table has {}, but needs finite numbers", *bad));
+  }
+  for (std::size_t k = 0; k < table.values.size(); ++k) {
+    const std::size_t column = k % table.names.size();
+    const Target& target = inputs.targets_[column];
+    if (target.place != Place::parameter) continue;
+    const Bounds& bounds = model.parameters[static_cast<std::size_t>(target.index)].bounds;
+    if (bounds.contain(table.values[k])) continue;
+    const std::size_t row = k / table.names.size();
+    throw UsageError(fmt::format("{}\"{}\" of instance {} is {}",
+                                 place(table, row < table.lines.size() ? table.lines[row] : table.name_line, 1),
+                                 printable(table.names[column]), row, out_of_bounds(table.values[k], bounds)));
   }
   inputs.sample_ = std::make_shared<TableSample>(std::move(table));
   inputs.finish_targets();

@@ -32,6 +32,9 @@ struct SampledQuantity {
   int levels = 0;  ///< grid only; 0 where the distribution has a natural number (choice)
 };
 
+/// "-1, below its minimum 0", of a value that the bounds do not contain.
+std::string out_of_bounds(double value, const Bounds& bounds);
+
 /// The values of the sampled quantities of every instance: a function of (instance, quantity), called from many
 /// threads.
 class Sample {
@@ -95,6 +98,8 @@ class EnsembleInputs {
   void set(Target target, double value);
   void finish_targets();
   static Target find(const ModelDescription& model, const SampledQuantity& quantity);
+  /// Throws UsageError if the model does not accept all values of the parameter.
+  static void check_bounds(const ModelDescription& model, Target target, const SampledQuantity& quantity);
 
   std::vector<double> parameters_;  // what is not sampled
   std::vector<double> initial_;

@@ -1,6 +1,7 @@
 #pragma once
 // What a model says of itself at run time: names, units, defaults. Host side only.
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,14 @@
 #include <manyfold/method_limits.hpp>
 
 namespace manyfold {
+
+/// From a minimum to a maximum; without bounds unless the model says otherwise.
+struct Bounds {
+  double min = -std::numeric_limits<double>::max();
+  double max = std::numeric_limits<double>::max();
+
+  bool contain(double value) const { return value >= min && value <= max; }
+};
 
 struct VariableDescription {
   std::string name;
@@ -17,6 +26,7 @@ struct VariableDescription {
   bool algebraic = false;   ///< its derivative does not appear in the equations
   int index = 1;
   std::string initial_from = {};  ///< equations that its initial value follows from, if the model says so
+  Bounds bounds = {};             ///< of values that make sense
 };
 
 struct ParameterDescription {
@@ -24,6 +34,7 @@ struct ParameterDescription {
   std::string unit;
   std::string description;
   double value = 0.0;  ///< default value
+  Bounds bounds = {};  ///< of values that are accepted
 };
 
 struct EventDescription {

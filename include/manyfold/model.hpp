@@ -100,6 +100,9 @@ enum class Given {
   projected = 5,  ///< values of differential variables, moved to where they meet constraints and invariants
 };
 
+/// A bound of a range that is none.
+inline constexpr double no_bound = 1.7976931348623157e308;
+
 /// A variable, or `count` variables called name1 ... nameN that share a description.
 struct Variable {
   const char* name;
@@ -116,13 +119,17 @@ struct Variable {
   double initial_derivative = 0.0;  ///< if it is given
   /// Of an initial value that follows from equations: which ones, for the message where they have no solution.
   const char* initial_from = "";
+  double min = -no_bound;  ///< range of values that make sense
+  double max = no_bound;
 };
 
 struct Parameter {
   const char* name;
   const char* unit = "1";
   const char* description = "";
-  double value = 0.0;  ///< default
+  double value = 0.0;      ///< default
+  double min = -no_bound;  ///< range of values that are accepted
+  double max = no_bound;
 };
 
 /// Something that happens at an instant. Without `scheduled`: where the root function of the same index crosses zero.
@@ -149,6 +156,8 @@ struct Observable {
   const char* name;
   const char* unit = "1";
   const char* description = "";
+  double min = -no_bound;  ///< range of values that make sense
+  double max = no_bound;
 };
 
 /// An integer that shapes the equations, such as a number of grid points.

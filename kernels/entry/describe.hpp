@@ -41,8 +41,14 @@ MANYFOLD_INLINE void describe_variables(ModelDescription& description) {
     for (int k = 1; k <= variable.count; ++k) {
       const int i = static_cast<int>(description.variables.size());
       const std::string name = variable.name + (variable.count > 1 ? std::to_string(k) : std::string());
-      description.variables.push_back({name, variable.unit, variable.description, variable.initial,
-                                       !S::derivative_occurs(i), variable.index, variable.initial_from});
+      description.variables.push_back({name,
+                                       variable.unit,
+                                       variable.description,
+                                       variable.initial,
+                                       !S::derivative_occurs(i),
+                                       variable.index,
+                                       variable.initial_from,
+                                       {variable.min, variable.max}});
       if (S::gives_derivative(i)) {
         description.given_derivatives.push_back({"der(" + name + ")",
                                                  derivative_unit(variable.unit, description.time_unit),
@@ -62,7 +68,8 @@ template <Model Equations>
 MANYFOLD_INLINE void describe_declarations(ModelDescription& description) {
   if constexpr (model_check::HasParameters<Equations>) {
     for (const Parameter& parameter : Equations::parameters) {
-      description.parameters.push_back({parameter.name, parameter.unit, parameter.description, parameter.value});
+      description.parameters.push_back(
+          {parameter.name, parameter.unit, parameter.description, parameter.value, {parameter.min, parameter.max}});
     }
   }
   if constexpr (model_check::HasEvents<Equations>) {
@@ -78,7 +85,14 @@ MANYFOLD_INLINE void describe_declarations(ModelDescription& description) {
   }
   if constexpr (model_check::HasObservables<Equations>) {
     for (const Observable& observable : Equations::observables) {
-      description.observables.push_back({observable.name, observable.unit, observable.description, 0.0, true, 1});
+      description.observables.push_back({observable.name,
+                                         observable.unit,
+                                         observable.description,
+                                         0.0,
+                                         true,
+                                         1,
+                                         {},
+                                         {observable.min, observable.max}});
     }
   }
   if constexpr (requires { Equations::structural.name; }) {

@@ -131,6 +131,24 @@ TEST_F(Command, SolveSetsParametersAndInitialValues) {
   EXPECT_EQ(result["values"]["y2"], 0.0);
 }
 
+// y(t) = 1 - t leaves its range at 0, and its root is undefined from there.
+TEST_F(Command, SolveWarnsOfValuesOutOfRange) {
+  write("drain.mo",
+        "model Drain\n  parameter Real rate(min = 0) = 1;\n  Real level(start = 1, fixed = true, min = 0);\n"
+        "  Real speed;\nequation\n  der(level) = -rate;\n  speed = noEvent(sqrt(level));\nend Drain;\n");
+  const Outcome solved = call("solve drain.mo --t-end 2 --times 5");
+  EXPECT_EQ(solved.code, 0) << solved.err;
+  EXPECT_NE(solved.err.find("warning: level is -0.5, below its minimum 0, at t = 1.5; out of range at 2 of 5 output "
+                            "times"),
+            std::string::npos)
+      << solved.err;
+  EXPECT_NE(solved.err.find("warning: speed is no finite number, at t = 1.5"), std::string::npos) << solved.err;
+  const json described = json::parse(call("describe drain.mo --json").out);
+  EXPECT_EQ(described["parameters"][0]["min"], 0.0);
+  EXPECT_EQ(described["parameters"][0]["max"], nullptr);
+  expect_misuse("solve drain.mo --set rate=-1", {"manyfold: error: --set rate: is -1, below its minimum 0"});
+}
+
 TEST_F(Command, SolveProjectsOnTheConstraints) {
   const Outcome outcome = call("solve pendulum_index3 --projection --method radau5 --t-end 20 --json");
   ASSERT_EQ(outcome.code, 0) << outcome.err;

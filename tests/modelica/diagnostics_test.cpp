@@ -124,8 +124,18 @@ TEST(Diagnostics, ConditionsNumbersAndLiteralsAreNotMixed) {
   expect_errors(model("", "assert(x, \"m\");"), {"m.mo:8:8: error: expected a condition, found a number"});
   expect_errors(model("Real y; E e = E.a;", "y = if e == 1 then 1 else 2;"),
                 {"one side is of the enumeration 'E', and the other is a number: expected a literal, or Integer(...)"});
+  expect_errors(model("Real y;", "y = E.b;"),
+                {"m.mo:8:5: error: one side is of the enumeration 'E', and the other is a "});
+  expect_errors(model("Boolean b; E e = E.a;", "b = e;"),
+                {"one side is of the enumeration 'E', and the other is a cond"});
   expect_errors(model("Boolean b; E e = E.a;", "b = e == F.c;"),
                 {"one side is of the enumeration 'E', and the other of 'F'"});
+  expect_errors(
+      model("Real y; E e = E(3);", "y = E(1);"),
+      {"'E' has 2 literals: 3 is the number of none", "one side is of the enumeration 'E', and the other is a n"});
+  expect_errors(model("E e = E(time);", ""), {"the number of a literal"});
+  const auto given = compiled(model("parameter Integer n = 2; E e = E(n);", ""));
+  EXPECT_NE(given.header.find("2.0"), std::string::npos) << given.header;
   expect_errors(model("E e = 2;", ""), {"'e' is of the enumeration 'E', and its value is a number"});
   expect_errors(model("E e = F.c;", ""), {"'e' is of the enumeration 'E', and its value is of 'F'"});
   expect_errors(model("Integer n = E.b;", ""), {"'n' is Integer, and its value is of the enumeration 'E': expected"});
@@ -146,6 +156,9 @@ TEST(Diagnostics, DeclarationsAndEquationsAreLookedAtTogether) {
     EXPECT_NE(errors.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << errors;
   }
   EXPECT_EQ(errors.find("unknown name 'z'"), std::string::npos) << errors;
+  const std::string dotted = errors_of("model m\nReal 'a.x'[{1, 2}];\nequation\n'a.x'[1] = 1;\nend m;\n");
+  EXPECT_NE(dotted.find("m.mo:2:12: error: expected a number, found an array [2]"), std::string::npos) << dotted;
+  EXPECT_EQ(dotted.find("unknown name"), std::string::npos) << dotted;
 }
 
 TEST(Diagnostics, ArgumentsOfBuiltInFunctions) {
@@ -280,6 +293,9 @@ TEST(Diagnostics, WhenClauses) {
 
 TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
   expect_errors(model_text("Clock c;", ""), {"clocked models are not supported"});
+  const std::string sampled = errors_of(model_text("Boolean u, y;", "u = time > 1;\ny = sample(u, Clock());"));
+  EXPECT_NE(sampled.find("clocked models are not supported"), std::string::npos) << sampled;
+  EXPECT_EQ(sampled.find("condition"), std::string::npos) << sampled;
   expect_errors(model_text("Real x; String s;", "x = time;"), {"'s' is a string that computes: not supported"});
   expect_errors(
       "package P\nfunction f\ninput Real x;\noutput Real y;\nexternal \"C\" y = f(x);\nend f;\nmodel m\nReal "
@@ -397,7 +413,7 @@ TEST(Diagnostics, ValuesThatAreNoNumbers) {
   refuses("'x' = 1 + 'e';", "cannot compute with a number and a record");
   refuses("'x' = ({1, 't'})[2];", "the elements of an array differ: a number and a table");
   refuses("'x' = (['t'])[1, 1];", "no part of a matrix");
-  refuses("'x' = (fill('t', 2))[2];", "fill takes numbers, found a table");
+  refuses("'x' = (fill('t', 2))[2];", "fill takes numbers or records, found a table");
   refuses("'x' = if (cat(1, {\"a\"}, {\"b\"}))[1] == \"a\" then 1 else 2;", "cat takes arrays of numbers, found");
   refuses("'x' = (cat(1, {'R'(1)}, {'R'(3)}))[1].'x';", "cat takes arrays of numbers, found an array of records [1]");
   refuses("'x' = sum({'R'(1)});", "sum takes numbers, found an array of records [1]");

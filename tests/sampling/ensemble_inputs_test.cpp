@@ -144,6 +144,33 @@ TEST(EnsembleInputs, UnknownAndRepeatedNamesAreRefusedWithTheNearestOne) {
                UsageError);
 }
 
+// Of a normal distribution samples beyond six deviations do not count.
+TEST(EnsembleInputs, ParametersKeepToTheBoundsOfTheModel) {
+  ModelDescription bounded = model();
+  bounded.parameters[1].bounds = {0.0, 1.0};
+  const auto problem = [&](const Distribution& distribution) -> std::string {
+    try {
+      EnsembleInputs::sampled(bounded, {"sobol", 4, 1}, {{Kind::parameter, "valve", distribution}});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(problem(Distribution::constant(-0.5)), "\"valve\" is -0.5, below its minimum 0");
+  EXPECT_EQ(problem(Distribution::choice({0.5, 1.5, 0.25})),
+            "\"valve\" may become 1.5, above its maximum 1; "
+            "truncated_normal keeps to bounds");
+  EXPECT_NE(problem(Distribution::normal(0.5, 0.1)).find("below its minimum 0"), std::string::npos);
+  EXPECT_EQ(problem(Distribution::normal(0.5, 0.05)), "");
+  EXPECT_EQ(problem(Distribution::truncated_normal(0.5, 1.0, 0.0, 1.0)), "");
+  try {
+    EnsembleInputs::tabulated(bounded, {{"area", "valve"}, {2.0, 1.0, 3.0, 1.25}, "", {}, 1, {}});
+    FAIL() << "1.25 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "\"valve\" of instance 1 is 1.25, above its maximum 1");
+  }
+}
+
 TEST(EnsembleInputs, TablesMadeByTheCallerNeedNoFile) {
   Table table;
   table.names = {"t_end", "area", "level"};

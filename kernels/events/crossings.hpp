@@ -157,9 +157,14 @@ class Crossings : public RootSides<System, Real, State> {
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
         Real right(double(part + 1) / parts - 1.0);
-        // Where it has just left the surface, a dip is an error of the polynomial.
+        // Where it has just left the surface, a dip is an error of the polynomial. What leaves it slowly, as a body that
+        // begins to slide, has no side as long as it may be an error of the variables.
         const Mask leaves = open & (side == Real(0.0));
-        side = select(leaves, sign(sample[part + 1].value[i]), side);
+        if (any(leaves)) {
+          const Real& value = sample[part + 1].value[i];
+          const Mask seen = leaves & (abs(value) > this->drift(i, state));
+          side = select(seen, sign(value), side);
+        }
         Ends values = Search::ends(sample, part, i, side);
         const Mask undefined = open & Search::leaves_domain(values);
         if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);

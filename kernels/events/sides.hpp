@@ -90,12 +90,18 @@ class RootSides {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
         // Others that happen to be zero have still to cross, unless that is no event: then they are across. Those that
-        // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
-        // seen next.
+        // an action put there, up to the errors of variables, from where they may leave slowly, belong to the side on
+        // which they are seen next.
         const Real rounding = Real(surface) * scale_[i];
         const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), rounding)) & !jumped_;
         const Mask through = near & (passing_[i] != Real(0.0));
-        const Mask put_there = (abs(value) <= rounding) & (abs(before_[i]) > rounding) & !jumped_;
+        const Mask beyond = lanes & (abs(before_[i]) > rounding) & !jumped_;
+        Mask put_there = beyond & (abs(value) <= rounding);
+        const Mask close = beyond & !put_there & (abs(value) <= Real(most_noise) * abs(before_[i]));
+        if (any(close)) {
+          const Real errors = drift(i, state);
+          put_there = put_there | (close & (abs(value) <= errors) & (abs(before_[i]) > errors));
+        }
         // At the begin of the step the polynomial is off by its rounding, and what began on zero is there still.
         Mask rests = at_begin_ & (fired[i] == Real(0.0)) & (value == before_[i]) & (abs(value) <= rounding);
         if constexpr (System::remembers_sides) rests = rests & (start.side[i] == Real(0.0));
@@ -162,21 +168,9 @@ class RootSides {
 
   /// What the errors of algebraic variables, which polynomials have in every step, come to in function i as far as the
   /// tolerances tell.
-  MANYFOLD_INLINE Real noise(int i, const State& state) const {
-    Real along[n];
-    Real none[n];
-    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
-    Real errors(0.0);
-    Real terms(0.0);
-    for (int j = 0; j < n; ++j) {
-      along[j] = Real(1.0);
-      const Real slope = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i];
-      if (System::algebraic_variables.contains(j)) errors += abs(slope / state.weight[j]);
-      terms += abs(slope * state.y[j]);
-      along[j] = Real(0.0);
-    }
-    return min(errors, Real(most_noise) * terms);
-  }
+  MANYFOLD_INLINE Real noise(int i, const State& state) const { return noise(i, state, Real(0.0)); }
+  /// What the errors of all variables come to there; those of differential ones add up over steps.
+  MANYFOLD_INLINE Real drift(int i, const State& state) const { return noise(i, state, Real(most_drift)); }
 
   Mask at_begin_ = Mask(false);                          ///< lanes whose events are where the step began
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
@@ -193,6 +187,26 @@ class RootSides {
   static constexpr double most_uncertain = 1e-4;
   /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
   static constexpr double most_noise = 1e-3;
+  /// Errors that have added up over the steps are at most so many tolerances, but for problems that magnify them.
+  static constexpr double most_drift = 10.0;
+
+  /// `differential`: how many tolerances the errors of differential variables are.
+  MANYFOLD_INLINE Real noise(int i, const State& state, const Real& differential) const {
+    Real along[n];
+    Real none[n];
+    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
+    Real errors(0.0);
+    Real terms(0.0);
+    for (int j = 0; j < n; ++j) {
+      along[j] = Real(1.0);
+      const Real slope = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i];
+      const Real tolerances = System::algebraic_variables.contains(j) ? Real(1.0) : differential;
+      errors += tolerances * abs(slope / state.weight[j]);
+      terms += abs(slope * state.y[j]);
+      along[j] = Real(0.0);
+    }
+    return min(errors, Real(most_noise) * terms);
+  }
 
   /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is
   /// instead is the rounding error of its terms. What goes to and fro without progress is known less well than thought.

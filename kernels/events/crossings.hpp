@@ -157,8 +157,8 @@ class Crossings : public RootSides<System, Real, State> {
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
         Real right(double(part + 1) / parts - 1.0);
-        // Where it has just left the surface, a dip is an error of the polynomial. What leaves it slowly, as a body that
-        // begins to slide, has no side as long as it may be an error of the variables.
+        // Where it has just left the surface, a dip is an error of the polynomial. What leaves it slowly, as a body
+        // that begins to slide, has no side as long as it may be an error of the variables.
         const Mask leaves = open & (side == Real(0.0));
         if (any(leaves)) {
           const Real& value = sample[part + 1].value[i];

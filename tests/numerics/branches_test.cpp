@@ -150,7 +150,7 @@ TEST(SuddenDrug, StaysOnItsBranchInStepsLongerThanTheRamp) {
   test::for_each_kernel<SuddenDrug<false>, Radau5, Esdirk54>(expect);
 }
 
-TEST(SuddenDrug, DoesNotDependOnItsNeighbours) {
+NIGHTLY_TEST(SuddenDrug, DoesNotDependOnItsNeighbours) {
   test::expect_independence<SuddenDrug<false>>(sudden_doses(100), 2.0);
 }
 

@@ -236,13 +236,13 @@ TEST(SwitchedSupply, DoesNotDependOnItsNeighbours) {
 }
 
 // The first steps behind a jump are shorter than the resolution of t in some lanes, and not in others.
-TEST(Sunlight, DoesNotDependOnItsNeighbours) {
+NIGHTLY_TEST(Sunlight, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({std::pow(10.0, i % 9), 0.05 * i});
   test::expect_independence<Sunlight>(rows, 400000.0);
 }
 
-TEST(SwitchedAmplifier, DoesNotDependOnItsNeighbours) {
+NIGHTLY_TEST(SwitchedAmplifier, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) {
     std::vector<double> row;

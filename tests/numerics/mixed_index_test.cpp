@@ -278,7 +278,7 @@ TEST(MixedIndex, CompoundPendulum) {
                                            -0.016033108797806065, -0.4901742275471468, -0.9808727418562805,
                                            0.8654373694116749, -2.971307590896608});
 }
-TEST(MixedIndex, BeadOnWire) {
+NIGHTLY_TEST(MixedIndex, BeadOnWire) {
   expect_solution<test::BeadOnWire>({-0.026949988689482684, -0.031578463160680685, 1.7292823598428604,
                                      1.9751519477724628, -0.026949988689482684, 7.229217684464066},
                                     300.0);
@@ -368,7 +368,7 @@ TEST(ProjectionOfMixedIndex, KeepsHiddenConstraints) {
   EXPECT_LE(wire, 1e-9);
 }
 
-TEST(ProjectionOfMixedIndex, KeepsInvariantsBesideConstraints) {
+NIGHTLY_TEST(ProjectionOfMixedIndex, KeepsInvariantsBesideConstraints) {
   const double violation = largest_violation<Conserving>(1e-5, [](auto y) {
     return std::max({std::abs(y(0) * y(0) + y(1) * y(1) - 1.0), std::abs(y(0) * y(2) + y(1) * y(3)),
                      std::abs(0.5 * (y(2) * y(2) + y(3) * y(3)) + 13.7503716360407456 * y(1))});

@@ -78,7 +78,7 @@ TEST(Supply, LosesNoPulseInSemiExplicitForm) {
   expect_no_pulse_lost<test::SupplyRhs, Radau5, Rodas5p, Rodas4, Rodas3, Dirka, Dirka4, Dirka3, Dirka2>();
 }
 
-TEST(Bridge, LosesNoPulse) {
+NIGHTLY_TEST(Bridge, LosesNoPulse) {
   expect_no_pulse_lost<test::Bridge, Radau5, Radau9, Esdirk54, Rodas5p, Rodas4, Bdf>();
 }
 

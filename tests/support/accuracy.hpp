@@ -89,12 +89,6 @@ LoadedKernel own_kernel() {
   return loaded;
 }
 
-constexpr std::size_t sum_of_letters(std::string_view text) {
-  std::size_t sum = 0;
-  for (const char letter : text) sum += static_cast<unsigned char>(letter);
-  return sum;
-}
-
 template <class Model, template <class, class> class Method, bool included>
 void expect_of_kernel(auto&& expect) {
   if constexpr (included) expect(own_kernel<Model, Method>());

@@ -2,6 +2,7 @@
 // What tests take of many cases alike: all at night (the preset `nightly`), a fixed sample else, since every kernel
 // compiles for some seconds.
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 /// A test at night; by day its kernels are not compiled.
@@ -14,6 +15,13 @@
 #endif
 
 namespace manyfold::test {
+
+/// With which one of several cases alike a sample begins, by a name.
+constexpr std::size_t sum_of_letters(std::string_view text) {
+  std::size_t sum = 0;
+  for (const char letter : text) sum += static_cast<unsigned char>(letter);
+  return sum;
+}
 
 #ifdef MANYFOLD_NIGHTLY
 inline constexpr bool nightly = true;

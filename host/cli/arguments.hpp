@@ -14,7 +14,6 @@
 #include <manyfold/error.hpp>
 #include <manyfold/tolerances.hpp>
 
-#include "host/sampling/ensemble_inputs.hpp"
 #include "host/text/nearest_name.hpp"
 
 namespace manyfold::cli {

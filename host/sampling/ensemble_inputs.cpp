@@ -147,11 +147,6 @@ std::string place(const Table& table, int line, int column) {
 
 }  // namespace
 
-std::string out_of_bounds(double value, const Bounds& bounds) {
-  return value < bounds.min ? fmt::format("{:.9g}, below its minimum {}", value, bounds.min)
-                            : fmt::format("{:.9g}, above its maximum {}", value, bounds.max);
-}
-
 EnsembleInputs::EnsembleInputs(const ModelDescription& model)
     : initial_(model.initial_quantities().size(), std::numeric_limits<double>::quiet_NaN()),
       t_span_{model.t_begin, model.t_end} {

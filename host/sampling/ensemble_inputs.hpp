@@ -32,9 +32,6 @@ struct SampledQuantity {
   int levels = 0;  ///< grid only; 0 where the distribution has a natural number (choice)
 };
 
-/// "-1, below its minimum 0", of a value that the bounds do not contain.
-std::string out_of_bounds(double value, const Bounds& bounds);
-
 /// The values of the sampled quantities of every instance: a function of (instance, quantity), called from many
 /// threads.
 class Sample {

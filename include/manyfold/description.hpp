@@ -1,6 +1,7 @@
 #pragma once
 // What a model says of itself at run time: names, units, defaults. Host side only.
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,6 +18,15 @@ struct Bounds {
 
   bool contain(double value) const { return value >= min && value <= max; }
 };
+
+/// "-1, below its minimum 0", of a value that the bounds do not contain.
+inline std::string out_of_bounds(double value, const Bounds& bounds) {
+  const bool below = value < bounds.min;
+  char text[100];
+  std::snprintf(text, sizeof text, "%.9g, %s %.9g", value, below ? "below its minimum" : "above its maximum",
+                below ? bounds.min : bounds.max);
+  return text;
+}
 
 struct VariableDescription {
   std::string name;

@@ -109,8 +109,8 @@ class Ensemble {
     const std::vector<double> values(static_cast<std::size_t>(instances_), value);
     set(name, values);
   }
-  /// The same with one value [instances] for each. Throws UsageError for an unknown name, another number of values and
-  /// values that are not finite.
+  /// The same with one value [instances] for each. Throws UsageError for an unknown name, another number of values,
+  /// values that are not finite, and those out of the bounds of a parameter.
   void set(std::string_view name, std::span<const double> values) {
     if (std::ssize(values) != instances_) {
       throw UsageError("Ensemble: " + std::string(name) + " got " + std::to_string(values.size()) +
@@ -121,6 +121,7 @@ class Ensemble {
       throw UsageError("Ensemble: " + std::string(name) + " of instance " + std::to_string(i) + " is " +
                        in_words(values[i]) + ", needs a finite number");
     }
+    check_bounds(name, values);
     if (fill_column(name, model_.parameters, parameters_, values)) return;
     if (fill_column(name, model_.initial_quantities(), initial_, values)) return;
     throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
@@ -284,6 +285,15 @@ class Ensemble {
       return true;
     }
     return false;
+  }
+  void check_bounds(std::string_view name, std::span<const double> values) const {
+    for (const ParameterDescription& parameter : model_.parameters) {
+      for (std::size_t i = 0; parameter.name == name && i < values.size(); ++i) {
+        if (parameter.bounds.contain(values[i])) continue;
+        throw UsageError("Ensemble: " + parameter.name + " of instance " + std::to_string(i) + " is " +
+                         out_of_bounds(values[i], parameter.bounds));
+      }
+    }
   }
   static void copy_row(const std::vector<double>& rows, std::int64_t row, std::size_t width, double* out) {
     for (std::size_t j = 0; j < width; ++j) out[j] = rows[static_cast<std::size_t>(row) * width + j];

@@ -84,6 +84,25 @@ TEST(InstructionSets, AgreeToAFewTolerances) {
   }
 }
 
+struct BoundedDecay {
+  static constexpr const char* name = "bounded_decay";
+  static constexpr double t_span[] = {0.0, 1.0};
+  static constexpr Variable variables[] = {{.name = "y", .initial = 1.0}};
+  static constexpr Parameter parameters[] = {{.name = "k", .value = 1.0, .min = 0.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) { f[0] = -p[0] * y[0]; }
+};
+
+TEST(EnsembleOfCpp, ParametersKeepToTheirBounds) {
+  Ensemble<BoundedDecay> ensemble(2);
+  ensemble.set("k", 0.0);
+  try {
+    ensemble.set("k", std::vector<double>{1.0, -1.0});
+    FAIL() << "-1 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "Ensemble: k of instance 1 is -1, below its minimum 0");
+  }
+}
+
 TEST(EnsembleOfCpp, RefusesWhatItCannotUse) {
   EXPECT_THROW(Ensemble<Pendulum>(0), UsageError);
   EXPECT_THROW(Ensemble<Pendulum>(std::numeric_limits<std::int64_t>::max()), UsageError);

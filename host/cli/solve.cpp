@@ -225,11 +225,16 @@ std::string origin_of_values(const ModelDescription& model, const InstanceOutcom
   return text;
 }
 
-void print_failure(const ModelDescription& model, const InstanceOutcome& outcome) {
-  const std::string residual =
+/// By how much the equations are missed, and which one most.
+std::string residual_of(const ModelDescription& model, const InstanceOutcome& outcome) {
+  const std::string worst = outcome.worst_equation >= 0 ? model.equation_label(outcome.worst_equation) : "";
+  if (!worst.empty() && !std::isfinite(outcome.residual_norm)) return fmt::format("; {} is not finite there", worst);
+  const std::string norm =
       outcome.residual_norm != 0.0 ? fmt::format("; residual norm {:.3g}", outcome.residual_norm) : "";
-  const std::string equation =
-      outcome.worst_equation >= 0 ? fmt::format(", of {}", model.equation_label(outcome.worst_equation)) : "";
+  return worst.empty() ? norm : fmt::format("{}, of {}", norm, worst);
+}
+
+void print_failure(const ModelDescription& model, const InstanceOutcome& outcome) {
   std::string cause;
   if (outcome.status == Status::inconsistent_initial_conditions) cause = origin_of_values(model, outcome);
   const bool by_event = outcome.status == Status::event_storm || outcome.status == Status::assertion_violated;
@@ -242,9 +247,9 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
         "; {} of {} steps ended at an event, the last at '{}': does a state of rest or sliding need a mode?",
         work.events, work.steps, event_name(model, outcome.last_event));
   }
-  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}{}\n", status_name(outcome.status),
-                           outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)], residual,
-                           equation, cause);
+  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}\n", status_name(outcome.status),
+                           outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)],
+                           residual_of(model, outcome), cause);
 }
 
 /// Values at output times that nobody should take for an answer, though the equations are met: an observable may be

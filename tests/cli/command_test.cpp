@@ -518,7 +518,7 @@ TEST_F(Command, AModelIsCompiledOncePerMethodAndContent) {
   EXPECT_TRUE(compiles("decay.hpp"));
 }
 TEST_F(Command, EquationsAreCountedFromOneAndNamed) {
-  // 0 = y^2 + 1 has no solution.
+  // 0 = y^2 + sqrt(x + 1) has no solution.
   write("none.hpp", R"cpp(#include <manyfold/model.hpp>
                           struct None {
                             static constexpr const char* name = "none";
@@ -526,7 +526,7 @@ TEST_F(Command, EquationsAreCountedFromOneAndNamed) {
                             static constexpr manyfold::Variable variables[] = {{.name = "x"}, {.name = "uC", .initial = 2.0, .algebraic = true}};
                             static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {
                               f[0] = -y[0];
-                              f[1] = y[1] * y[1] + 1.0;
+                              f[1] = y[1] * y[1] + sqrt(y[0] + 1.0);
                             }
                           };
                           MANYFOLD_MODEL(None);
@@ -535,6 +535,8 @@ TEST_F(Command, EquationsAreCountedFromOneAndNamed) {
   EXPECT_EQ(outcome.code, 3);
   EXPECT_EQ(json::parse(outcome.out)["worst_equation"], "equation 2 (of variable \"uC\")");
   EXPECT_NE(outcome.err.find("of equation 2 (of variable \"uC\")"), std::string::npos) << outcome.err;
+  const std::string undefined = call("solve none.hpp --initial x=-2").err;
+  EXPECT_NE(undefined.find("; equation 2 (of variable \"uC\") is not finite there"), std::string::npos) << undefined;
 }
 TEST_F(Command, ANegativeToleranceIsMisuse) {
   expect_misuse("run " + sweep("robertson", "", "atol = -1e-9").string(), {"sweep.toml:5:", "atol"});

@@ -11,6 +11,7 @@ class Crossings : public RootSides<System, Real, State> {
   using Search = RootSearch<System, Real, State>;
   using Ends = PartEnds<Real>;
   using Base::came_from_;
+  using Base::doubt_;
   using Base::jumped_;
   using Base::range_;
   using Base::scale_;
@@ -96,8 +97,8 @@ class Crossings : public RootSides<System, Real, State> {
 
   /// After the actions of the events of `fired`, at the consistent state of `start`.
   MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
-                               const Real (&fired)[size]) {
-    Base::restart(lanes, state, start, fired, direction_);
+                               const Real (&fired)[size], const Mask& moved) {
+    Base::restart(lanes, state, start, fired, direction_, moved);
   }
 
   /// Function i has not crossed in the step in the lanes of `lanes`, at the end of which it has the value `end`.
@@ -157,14 +158,11 @@ class Crossings : public RootSides<System, Real, State> {
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
         Real right(double(part + 1) / parts - 1.0);
-        // Where it has just left the surface, a dip is an error of the polynomial. What leaves it slowly, as a body
-        // that begins to slide, has no side as long as it may be an error of the variables.
+        // Where it has just left the surface, a dip is an error of the polynomial. As long as errors may decide, it has
+        // no side.
         const Mask leaves = open & (side == Real(0.0));
-        if (any(leaves)) {
-          const Real& value = sample[part + 1].value[i];
-          const Mask seen = leaves & (abs(value) > this->drift(i, state));
-          side = select(seen, sign(value), side);
-        }
+        const Real& end = sample[part + 1].value[i];
+        side = select(leaves & !(abs(end) <= doubt_[i]), sign(end), side);
         Ends values = Search::ends(sample, part, i, side);
         const Mask undefined = open & Search::leaves_domain(values);
         if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);

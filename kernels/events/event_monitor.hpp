@@ -153,22 +153,29 @@ class EventMonitor {
   /// Carries out the actions of the events that occur, together or in the order of their declaration. Returns the lanes
   /// in which the discrete state finds no rest.
   MANYFOLD_INLINE Mask act(const Mask& lanes, State& state) {
+    Real before[n];
+    for (int j = 0; j < n; ++j) before[j] = state.y[j];
+    Mask unsettled(false);
     if constexpr (System::acts_together) {
-      return System::act_together(fired_, lanes, state.t, state.y, state.dy, state.p);
+      unsettled = System::act_together(fired_, lanes, state.t, state.y, state.dy, state.p);
     } else {
       static_for<events>([&](auto k) {
         const Mask now = lanes & (fired_[k] != Real(0.0));
         if (any(now)) System::act(k, now, state.t, state.y, state.dy, state.p);
       });
-      return Mask(false);
     }
+    moved_ = Mask(false);
+    for (int j = 0; j < n; ++j) {
+      if (System::derivative_occurs(j)) moved_ = moved_ | (state.y[j] != before[j]);
+    }
+    return unsettled;
   }
 
   /// After the actions, at a consistent state: where the root functions are, and what is scheduled next. Returns the
   /// lanes in which events follow each other without progress in time.
   MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
     const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
-    crossings_.restart(lanes, state, start, fired_);
+    crossings_.restart(lanes, state, start, fired_, moved_);
     if constexpr (System::scheduled_times > 0) {
       Real next = forward * Real(largest_number);
       static_for<System::scheduled_times>([&](auto slot) {
@@ -301,8 +308,9 @@ class EventMonitor {
   CountOf<Real> total_;  ///< events of the instance
 
   // Of the last step only.
-  Real fired_[size];  ///< 1: occurs at `time_`
-  Real time_;         ///< of the events found
+  Real fired_[size];          ///< 1: occurs at `time_`
+  Real time_;                 ///< of the events found
+  Mask moved_ = Mask(false);  ///< lanes in which actions have changed differential variables
 };
 
 }  // namespace manyfold

@@ -209,7 +209,8 @@ class InitialConditions {
     const Real time = size / speed;
     // At rest, or at zero within the tolerance, the span is all there is to go by: rounding errors of zero would give
     // steps so short that the matrix is singular.
-    return select(size > Real(1.0), min(time, longest), select(speed > Real(0.0), Real(1e-4) * longest, longest));
+    return select((size > Real(1.0)) & (time > Real(0.0)), min(time, longest),
+                  select(speed > Real(0.0), Real(1e-4) * longest, longest));
   }
 
   /// Damped Newton iteration for the unknowns, with the error norm of each iterate.

@@ -268,7 +268,8 @@ int describe(const std::string& name, bool json) {
                            model.time_unit);
   for (const VariableDescription& variable : model.variables) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", variable.name, fmt::format("{:g}", variable.initial),
-                             variable.unit, variable.algebraic ? "algebraic" : "differential", variable.description);
+                             variable.unit, variable.algebraic ? "algebraic" : "differential",
+                             variable.description + range_text(variable.bounds));
   }
   for (const VariableDescription& derivative : model.given_derivatives) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {:<13} {}\n", derivative.name,
@@ -276,7 +277,8 @@ int describe(const std::string& name, bool json) {
   }
   if (!model.observables.empty()) std::cout << "\nobservables\n";
   for (const VariableDescription& observable : model.observables) {
-    std::cout << fmt::format("  {:<27} {:<8} {}\n", observable.name, observable.unit, observable.description);
+    std::cout << fmt::format("  {:<27} {:<8} {}\n", observable.name, observable.unit,
+                             observable.description + range_text(observable.bounds));
   }
   std::cout << "\nparameters\n";
   for (const ParameterDescription& parameter : model.parameters) {

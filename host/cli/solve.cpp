@@ -243,9 +243,8 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
   }
   const Counters& work = outcome.counters;
   if (outcome.status == Status::max_steps && outcome.last_event >= 0 && 4 * work.events > work.steps) {
-    cause = fmt::format(
-        "; {} of {} steps ended at an event, the last at '{}': does a state of rest or sliding need a mode?",
-        work.events, work.steps, event_name(model, outcome.last_event));
+    cause = fmt::format("; {} events in {} steps, the last of them '{}': does a state of rest or sliding need a mode?",
+                        work.events, work.steps, event_name(model, outcome.last_event));
   }
   std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}\n", status_name(outcome.status),
                            outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)],
@@ -256,17 +255,18 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
 /// undefined where the solution is not, and a variable may leave the range that the model states for it.
 void warn_of_values(const PreparedJob& prepared, const Chunk& result) {
   const SolverOptions& options = prepared.job().options;
-  const double atol = *std::ranges::max_element(options.atol);
+  const double largest_atol = *std::ranges::max_element(options.atol);
   const std::vector<VariableDescription> saved = prepared.model().output_quantities();
   const std::vector<SolutionRow> rows = rows_of(prepared.model(), result);
   for (std::size_t k = 0; k < saved.size(); ++k) {
     const Bounds& bounds = saved[k].bounds;
+    // Observables come after the variables.
+    const double atol = k < options.atol.size() ? options.atol[k] : largest_atol;
     const auto wrong = [&](const SolutionRow& row) {
       const double value = row.values[k];
       // Errors of the integration leave a range too.
       const double margin = 100.0 * (atol + options.rtol * std::abs(value));
-      return !std::isfinite(value) ||
-             !(bounds.contain(value) || bounds.contain(value + margin) || bounds.contain(value - margin));
+      return !std::isfinite(value) || value < bounds.min - margin || value > bounds.max + margin;
     };
     const auto first = std::ranges::find_if(rows, wrong);
     if (first == rows.end()) continue;

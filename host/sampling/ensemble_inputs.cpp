@@ -127,7 +127,7 @@ void append_names(const Descriptions& descriptions, std::vector<std::string>& na
   for (const auto& entry : descriptions) names.push_back(entry.name);
 }
 
-// Where values of a distribution are of which no sample is more than that unlikely; those of a constant or a choice.
+/// Samples of this probability do not count.
 constexpr double rare = 1e-9;
 
 /// The first value of the quantity that the model does not accept; nothing if it accepts all.
@@ -180,7 +180,8 @@ void EnsembleInputs::check_bounds(const ModelDescription& model, Target target, 
   if (!value) return;
   const bool constant = quantity.distribution.is_constant();
   throw UsageError(fmt::format("\"{}\" {} {}{}", quantity.name, constant ? "is" : "may become",
-                               out_of_bounds(*value, bounds), constant ? "" : "; truncated_normal keeps to bounds"));
+                               out_of_bounds(*value, bounds),
+                               constant ? "" : ": needs a distribution within its bounds"));
 }
 
 void EnsembleInputs::set(Target target, double value) {

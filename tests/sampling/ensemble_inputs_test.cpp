@@ -158,8 +158,7 @@ TEST(EnsembleInputs, ParametersKeepToTheBoundsOfTheModel) {
   };
   EXPECT_EQ(problem(Distribution::constant(-0.5)), "\"valve\" is -0.5, below its minimum 0");
   EXPECT_EQ(problem(Distribution::choice({0.5, 1.5, 0.25})),
-            "\"valve\" may become 1.5, above its maximum 1; "
-            "truncated_normal keeps to bounds");
+            "\"valve\" may become 1.5, above its maximum 1: needs a distribution within its bounds");
   EXPECT_NE(problem(Distribution::normal(0.5, 0.1)).find("below its minimum 0"), std::string::npos);
   EXPECT_EQ(problem(Distribution::normal(0.5, 0.05)), "");
   EXPECT_EQ(problem(Distribution::truncated_normal(0.5, 1.0, 0.0, 1.0)), "");

@@ -2,6 +2,7 @@
 // Models that are compiled from a text.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@ namespace manyfold::test {
 /// model m DECLARATIONS equation EQUATIONS end m;
 inline std::string model_text(const std::string& declarations, const std::string& equations) {
   return "model m\n" + declarations + "\nequation\n" + equations + "\nend m;\n";
+}
+
+/// The same in a package P of an export, as its model M, beside other classes.
+inline std::string package_text(const std::string& classes, const std::string& declarations,
+                                const std::string& equations) {
+  return "package 'P'\n" + classes + "\nmodel 'M'\n" + declarations + "\nequation\n" + equations +
+         "\nend 'M';\nend 'P';\n";
 }
 
 inline modelica::CompiledModel compiled(const std::string& text) {
@@ -35,6 +43,12 @@ inline void expect_errors(const std::string& text, const std::vector<std::string
   for (const std::string& fragment : fragments) {
     EXPECT_NE(errors.find(fragment), std::string::npos) << "'" << fragment << "' is not in: " << errors;
   }
+}
+
+/// The first number of `text` behind `name`.
+inline double number_after(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find(name);
+  return at == std::string::npos ? NAN : std::stod(text.substr(at + name.size()));
 }
 
 }  // namespace manyfold::test

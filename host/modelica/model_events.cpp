@@ -9,11 +9,6 @@
 #include "host/modelica/reducer.hpp"
 
 namespace manyfold::modelica {
-namespace {
-
-constexpr std::size_t longest_name = 80;
-
-}  // namespace
 
 /// A relation that only makes conditions of when clauses true needs no memory: its event tells. All others are kept
 /// between events.
@@ -102,10 +97,7 @@ std::string ModelCode::text_of(Node node) {
 }
 
 void ModelCode::add_event(Event event) {
-  std::string name;
-  for (const char letter : event.name)
-    name += static_cast<unsigned char>(letter) < 0x20 || letter == '/' ? '|' : letter;
-  if (name.size() > longest_name) name = name.substr(0, longest_name) + " ...";
+  const std::string name = name_of_text(event.name);
   const auto taken = [&](const std::string& candidate) {
     return std::any_of(events_.begin(), events_.end(), [&](const Event& other) { return other.name == candidate; });
   };

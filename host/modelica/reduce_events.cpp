@@ -7,6 +7,21 @@
 
 namespace manyfold::modelica {
 
+/// Texts become names of events and of discrete variables, which result files hold.
+std::string name_of_text(const std::string& text) {
+  constexpr std::size_t longest = 80;
+  std::string name;
+  for (const char letter : text) name += static_cast<unsigned char>(letter) < 0x20 || letter == '/' ? '|' : letter;
+  if (name.size() > longest) {
+    const auto goes_on = [&](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) == 0x80; };
+    std::size_t end = longest;
+    while (goes_on(name[end])) --end;
+    name = name.substr(0, end) + " ...";
+  }
+  name.erase(name.find_last_not_of(' ') + 1);
+  return name;
+}
+
 /// Does it say something at an event alone?
 bool Reducer::momentary(Node root) {
   const std::vector<Node> nodes = graph_.below(root);
@@ -210,7 +225,7 @@ void Reducer::find_relations() {
   for (FlatAction& action : flat.actions) {
     action.guard = with_modes(action.guard);
     if (action.kind != FlatAction::Kind::reinit) {
-      action.variable = made_discrete(fmt::format("ends: {}", action.message), Type::boolean);
+      action.variable = made_discrete(name_of_text("ends: " + action.message), Type::boolean);
     }
   }
   for (FlatAssertion& assertion : flat.assertions) {

@@ -251,7 +251,7 @@ void Reducer::assert_at_start(const Equation& equation) {
   action.guard = graph_.conjunction(graph_.event(Op::initial), graph_.negation(agrees));
   action.message = equation.text;
   action.place = equation.place;
-  action.variable = made_discrete(fmt::format("ends: {}", equation.text), Type::boolean);
+  action.variable = made_discrete(name_of_text("ends: " + equation.text), Type::boolean);
   model_.flat.actions.push_back(action);
 }
 

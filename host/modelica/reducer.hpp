@@ -12,6 +12,9 @@
 
 namespace manyfold::modelica {
 
+/// A text as a name that result files can hold.
+std::string name_of_text(const std::string& text);
+
 class Reducer {
  public:
   Reducer(FlatModel flat, Diagnostics& diagnostics) : diagnostics_(diagnostics) { model_.flat = std::move(flat); }

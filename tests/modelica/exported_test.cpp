@@ -671,6 +671,13 @@ TEST(Exported, RootsInBranchesStayInTheirDomain) {
   EXPECT_NE(model.header.find("sqrt(u)"), std::string::npos) << model.header;
 }
 
+// Messages name discrete variables, which result files hold.
+TEST(Exported, MessagesAreNames) {
+  const CompiledModel model = compiled(model_text(
+      "Real x(start = 1);", "der(x) = -x;\nwhen x < 0.5 then\nassert(x > 2, \"a/b\nis \" + String(x));\nend when;"));
+  EXPECT_NE(model.header.find("{.name = \"ends: a|b|is\""), std::string::npos) << model.header;
+}
+
 // What follows from the time alone may be delayed.
 TEST(Exported, DelaysOfSources) {
   const CompiledModel model = compiled(model_text("parameter Real T = 0.5; Real u = 2 * v, v, y, z;",

@@ -283,6 +283,11 @@ void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
       const RegularPart triangular = triangular_part(rows, columns, offsets, level);
       // Without the other rows more columns are constant, and the least welcome states among them.
       part = triangular.rows.size() > part.rows.size() ? triangular : regular_part(part.rows, columns, offsets, level);
+    } else if (const int lost = wanted_among(part.columns, offsets, level); lost > 0) {
+      // Constant columns may be few: of phi'' = w' and of what a sine of phi assigns, w alone has one.
+      RegularPart triangular = triangular_part(rows, columns, offsets, level);
+      const bool better = wanted_among(triangular.columns, offsets, level) < lost;
+      if (better && triangular.rows.size() == rows.size()) part = std::move(triangular);
     }
     for (const int i : part.rows) solved[at(i)] = level;
     for (const int j : part.columns) {
@@ -290,6 +295,13 @@ void Reducer::choose_of_block(const std::vector<int>& block, const SystemOffsets
     }
     columns = part.columns;
   }
+}
+
+/// How many of the columns are derivatives of variables that are to be states.
+int Reducer::wanted_among(const std::vector<int>& columns, const SystemOffsets& offsets, int level) {
+  return static_cast<int>(std::count_if(columns.begin(), columns.end(), [&](int j) {
+    return offsets.unknown[at(j)] == level && variable(unknowns_[at(j)]).select == StateSelect::always;
+  }));
 }
 
 /// The least welcome states first.

@@ -109,6 +109,7 @@ class Reducer {
                        std::vector<int>& solved);
   void sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level);
   Node highest_partial(int i, int j, const SystemOffsets& offsets);
+  int wanted_among(const std::vector<int>& columns, const SystemOffsets& offsets, int level);
   RegularPart triangular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
                               int level);
   RegularPart regular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,

@@ -671,6 +671,17 @@ TEST(Exported, RootsInBranchesStayInTheirDomain) {
   EXPECT_NE(model.header.find("sqrt(u)"), std::string::npos) << model.header;
 }
 
+// A speed that reinit sets is a state beside the angle whose derivative it is, though what positions follow from makes
+// no constant choice.
+TEST(Exported, SpeedsThatReinitSetsAreStates) {
+  const CompiledModel model = compiled(package_text(
+      "", "Real 'x', 'y', 'vx', 'vy', 'force', 'phi'(start = 1.2, fixed = true), 'w'(start = 0.0, fixed = true);",
+      "'x' = sin('phi');\n'y' = -cos('phi');\nder('x') = 'vx';\nder('y') = 'vy';\nder('phi') = 'w';\n"
+      "der('vx') = -'force' * 'x';\nder('vy') = -'force' * 'y' - 9.81;\n"
+      "when 'x' < -0.3 then\nreinit('w', -0.8 * 'w');\nend when;"));
+  EXPECT_EQ(model.states, (std::vector<std::string>{"phi", "w"}));
+}
+
 // Messages name discrete variables, which result files hold.
 TEST(Exported, MessagesAreNames) {
   const CompiledModel model = compiled(model_text(

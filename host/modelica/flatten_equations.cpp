@@ -517,11 +517,13 @@ void Flattener::algorithm(const Section& section) {
 
 void Flattener::execute_when(const Statement& statement, Frame& frame) {
   if (frame.function != nullptr) fail(statement.place, "when does not stand in functions");
+  // What a branch sets is not known to the conditions after it: at one time, only one of the branches is taken.
+  const Frame start = frame;
   Node none_before = graph_.number(1.0);
   for (const Branch& branch : statement.branches) {
-    const Node edge = graph_.conjunction(none_before, edge_of(*branch.condition, frame.scope));
+    const Node edge = graph_.conjunction(none_before, edge_of(*branch.condition, start.scope));
     none_before = graph_.conjunction(none_before, graph_.negation(edge));
-    Frame taken = frame;
+    Frame taken = start;
     taken.scope.silent = true;
     within(edge, [&] {
       for (const Statement& one : branch.body) {

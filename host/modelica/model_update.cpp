@@ -95,6 +95,8 @@ void ModelCode::conditions_before(Body& body) {
   for (const Node node : graph_.below(std::span<const Node>(conditions))) {
     const NodeData data = graph_[node];
     if (data.op == Op::pre) before.bind(node, before.number(graph_.variable(data.index)));
+    // A condition of an algorithm may use what clauses before it have set.
+    if (data.op == Op::edge) before.bind(node, "never > 0.5");
   }
   for (std::size_t k = 0; k < conditions.size(); ++k) {
     before.line(fmt::format("was[{}] = select({}, 1.0, 0.0);", k, before.mask(conditions[k])));

@@ -523,6 +523,31 @@ TEST_F(ModelicaEvents, ALoopSearchesATable) {
       {"rodas5p"});
 }
 
+// A state machine in an algorithm: conditions see what clauses before them have set, but not what the branches before
+// them would set. x goes to and fro between 0 and 1, and passes 1/2 on its way down.
+TEST_F(ModelicaEvents, AStateMachineInAnAlgorithm) {
+  solve("",
+        "Real 'x'(start = 0.2, fixed = true);\nInteger 'mode'(start = 0, fixed = true);\n"
+        "discrete Real 'since'(start = 0.0, fixed = true);\nInteger 'turns'(start = 0, fixed = true);\n"
+        "Integer 'halves'(start = 0, fixed = true);\nInteger 'skipped'(start = 0, fixed = true);\n",
+        "equation\nder('x') = if 'mode' == 0 then 1.0 else -1.0;\nalgorithm\n"
+        "when 'mode' == 0 and 'x' >= 1.0 then\n'mode' := 1;\n'since' := time;\n"
+        "elsewhen 'mode' == 1 then\n'skipped' := 'skipped' + 1;\n"
+        "elsewhen 'mode' == 1 and time >= 'since' + 1.0 then\n'mode' := 0;\nend when;\n"
+        "when 'mode' == 1 then\n'turns' := 'turns' + 1;\nend when;\n"
+        "when 'mode' == 1 and 'x' < 0.5 then\n'halves' := 'halves' + 1;\nend when;\n"
+        "annotation(experiment(StopTime = 5.0));\n",
+        [](const json& values) {
+          expect(values, "x", 0.8);
+          expect(values, "mode", 1.0);
+          expect(values, "since", 4.8);
+          expect(values, "turns", 3.0);
+          expect(values, "halves", 2.0);
+          expect(values, "skipped", 3.0);
+        },
+        {"rodas5p"});
+}
+
 // The output of a trigger jumps where its feedback is as strong as its limits allow. Reference: the voltage of the
 // integrator goes to and fro between thresholds +-u, where 1 / gain of the amplifier is 6 / cosh^2, with a period of 4
 // u / 400 V/s; SciPy's Radau between the jumps, started anew at every one. The jump is one event.

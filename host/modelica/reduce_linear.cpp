@@ -176,7 +176,15 @@ bool Reducer::eliminate(std::vector<std::vector<Node>>& matrix, bool follows_sta
       }
     }
   }
-  return follows_states || never_zero(determinant, std::numeric_limits<double>::infinity());
+  if (follows_states) return true;
+  if (!never_zero(determinant, std::numeric_limits<double>::infinity())) return false;
+  // Feedback that is positive in some cases alone, as that of a trigger between its limits: the loop has three
+  // solutions there, or one that ends, and no event finds the way from one to the other.
+  const std::vector<double> cases = in_all_cases(with_known_conditions(with_choices(determinant)));
+  const bool falls = std::any_of(cases.begin(), cases.end(), [](double value) { return value < 0.0; });
+  const bool rises = std::any_of(cases.begin(), cases.end(), [](double value) { return value > 0.0; });
+  if (falls && rises && !of_stage_ && !of_start_) model_.loops_are_switched = true;
+  return true;
 }
 
 /// Moves the largest entry of column k, of the rows from k, to row k. The sign that this gives the determinant.

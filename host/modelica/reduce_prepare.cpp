@@ -80,7 +80,7 @@ ReducedModel Reducer::reduce() {
   reduce_index();
   if (!diagnostics_.failed()) check_reinitialised();
   if (!diagnostics_.failed()) {
-    model_.loops_are_switched = has_switched_loops();
+    model_.loops_are_switched = model_.loops_are_switched || has_switched_loops();
     fill_empty_residuals();
   }
   if (!diagnostics_.failed()) order_start();

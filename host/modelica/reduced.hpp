@@ -57,7 +57,7 @@ struct ReducedModel {
   std::vector<Relation> relations;
   std::vector<WholePart> whole_parts;
 
-  bool loops_are_switched = false;  ///< there are loops that are iterated and decide their own switches
+  bool loops_are_switched = false;  ///< loops that are iterated, or have several solutions, decide their switches
 
   // What became of the variables.
   std::vector<int> root;   ///< the variable that stands for it

@@ -682,6 +682,20 @@ TEST(Exported, SpeedsThatReinitSetsAreStates) {
   EXPECT_EQ(model.states, (std::vector<std::string>{"phi", "w"}));
 }
 
+// An operational amplifier between its limits whose output is led back to its input is a trigger: no event tells its
+// way from one limit to the other. Negative feedback has its events.
+TEST(Exported, LoopsWithPositiveFeedbackFollowTheirSolution) {
+  const auto amplifier = [](const char* input) {
+    return compiled(package_text(
+        "", "parameter Real 'high' = 15.0, 'low' = -15.0;\nReal 'u', 'v', 'c'(start = 0.0, fixed = true);",
+        "'u' = " + std::string(input) +
+            ";\nder('c') = 'v' - 'c';\n"
+            "'v' = smooth(0, if 1e4 * 'u' > 'high' then 'high' else if 1e4 * 'u' < 'low' then 'low' else 1e4 * 'u');"));
+  };
+  EXPECT_EQ(amplifier("'v' / 3.0 - 'c'").header.find("manyfold::Event"), std::string::npos);
+  EXPECT_NE(amplifier("'c' - 'v' / 3.0 + sin(time)").header.find("manyfold::Event"), std::string::npos);
+}
+
 // Messages name discrete variables, which result files hold.
 TEST(Exported, MessagesAreNames) {
   const CompiledModel model = compiled(model_text(

@@ -135,6 +135,8 @@ class ModelCode {
   void count_steps(Body& body);
   bool has_discrete(Node root);
   void look_at_arguments(Body& pass);
+  void look_at_relations(Body& pass);
+  void find_jumps();
   std::vector<Node> roots_of_update(bool initial);
 
   // model_relations.cpp
@@ -149,6 +151,7 @@ class ModelCode {
   std::string one_at_a_time(Body& pass, std::size_t relation, const std::string& now);
   int switch_count() const;
   Node rate_of(Node root);
+  Node of_equal_sides(const Relation& relation);
   Node at_start_of(const Relation& relation);
 
   ReducedModel& model_;
@@ -178,7 +181,10 @@ class ModelCode {
   std::vector<std::pair<int, int>> events_of_whole_part_;  ///< upwards and downwards; -1: that never comes
   int operations_ = 0;                                     ///< of the right-hand side
   int discrete_count_ = 0;
+  std::vector<int> order_at_events_;       ///< order_at_events()
   std::vector<bool> follows_;              ///< relations that are evaluated after what they use
+  std::vector<bool> rests_;                ///< relations that use themselves in the end
+  std::vector<bool> jumps_;                ///< relations whose sides an action may make equal
   std::unordered_map<Node, int> renewed_;  ///< leaves with new values in a pass, in the order of renewal
   int renewals_ = 0;
 };

@@ -78,11 +78,13 @@ std::vector<int> ModelCode::order_at_events() {
   }
   each.equation_of = each.unknown_of;
   std::vector<bool> first(uses.size(), false);
+  rests_.assign(relations, false);
   for (const std::vector<int>& circle : blocks(closed, each)) {
     for (const int item : circle) {
       if (at(item) >= relations) continue;
       const std::vector<int>& own = uses[at(item)];
       const bool uses_itself = circle.size() > 1 || std::find(own.begin(), own.end(), item) != own.end();
+      rests_[at(item)] = uses_itself;
       first[at(item)] = own.empty() || uses_itself || model_.relations[at(item)].of_before;
     }
   }
@@ -156,24 +158,31 @@ Node ModelCode::rate_of(Node root) {
   return rate == no_node ? graph_.number(0.0) : rate;
 }
 
-/// Where both sides are equal at the start, the relation is what it is about to be.
-Node ModelCode::at_start_of(const Relation& relation) {
-  const Node plain = graph_.relation(relation.op, relation.left, relation.right, true);
+/// Where both sides are equal, the relation is what it is about to be, or what it says of sides that stay equal;
+/// no_node: that cannot be told.
+Node ModelCode::of_equal_sides(const Relation& relation) {
+  const bool strict = relation.op == Op::less;
   const Node rate = rate_of(graph_.subtract(relation.right, relation.left));
-  if (rate == no_node || graph_.is_number(rate, 0.0)) return plain;
+  if (rate == no_node) return no_node;
   const Node zero = graph_.number(0.0);
   const Node second = rate_of(rate);
-  const auto ahead = [&](bool rises) {
-    const auto positive = [&](Node node) {
-      return rises ? graph_.relation(Op::less, zero, node, true) : graph_.relation(Op::less, node, zero, true);
-    };
-    if (second == no_node) return positive(rate);
-    return graph_.disjunction(positive(rate),
-                              graph_.conjunction(graph_.relation(Op::equal, rate, zero, true), positive(second)));
+  const auto leaves = [&](Node node) {
+    return strict ? graph_.relation(Op::less, zero, node, true) : graph_.relation(Op::less, node, zero, true);
   };
+  Node ahead = leaves(rate);
+  if (second != no_node) {
+    ahead = graph_.disjunction(ahead, graph_.conjunction(graph_.relation(Op::equal, rate, zero, true), leaves(second)));
+  }
+  return strict ? ahead : graph_.negation(ahead);
+}
+
+Node ModelCode::at_start_of(const Relation& relation) {
+  const Node plain = graph_.relation(relation.op, relation.left, relation.right, true);
+  const Node of_equal = of_equal_sides(relation);
+  if (of_equal == no_node || graph_.is_number(of_equal, relation.op == Op::less ? 0.0 : 1.0)) return plain;
   const Node same = graph_.relation(Op::equal, relation.left, relation.right, true);
-  if (relation.op == Op::less) return graph_.disjunction(plain, graph_.conjunction(same, ahead(true)));
-  return graph_.conjunction(plain, graph_.negation(graph_.conjunction(same, ahead(false))));
+  if (relation.op == Op::less) return graph_.disjunction(plain, graph_.conjunction(same, of_equal));
+  return graph_.conjunction(plain, graph_.negation(graph_.conjunction(same, graph_.negation(of_equal))));
 }
 
 /// Whether the event of number `event` tells what has become of relation k: not if that has seen new values since.
@@ -188,6 +197,27 @@ std::string ModelCode::tells(int event, int k) {
   }
   for (const int place : places) text += fmt::format(" & (d[{0}] == old[{0}])", place);
   return "(" + text + ")";
+}
+
+/// Relations whose sides an action may make equal: they use what changes at events, and not in the end themselves.
+void ModelCode::find_jumps() {
+  std::set<Node> set;
+  for (const FlatAction& action : model_.flat.actions) {
+    if (action.kind == FlatAction::Kind::reinit) set.insert(graph_.variable(action.variable));
+  }
+  jumps_.assign(model_.relations.size(), false);
+  for (std::size_t k = 0; k < jumps_.size(); ++k) {
+    const Node difference = graph_.subtract(model_.relations[k].right, model_.relations[k].left);
+    if (slot_of_relation_[k] < 0 || end_of_relation_[k] < 0 || rests_[k] || depends_on_torn(difference)) continue;
+    const Node of_equal = of_equal_sides(model_.relations[k]);
+    if (of_equal == no_node || depends_on_torn(of_equal)) continue;
+    const std::vector<Node> nodes = reached(difference);
+    jumps_[k] = std::any_of(nodes.begin(), nodes.end(), [&](Node node) {
+      const NodeData& data = graph_[node];
+      return data.op == Op::mode || set.contains(node) ||
+             (data.op == Op::variable && place_of_discrete_.contains(data.index));
+    });
+  }
 }
 
 /// A relation as it is now; the one whose event this is has just changed.
@@ -215,9 +245,17 @@ void ModelCode::relation_now(Body& pass, int k, bool initial) {
   const bool kept = !initial && slot >= 0 && has_end && depends_on_torn(value);
   std::string text = kept ? fmt::format("(d[{}] > 0.5)", slot) : pass.let_mask("holds", value);
   if (!initial && !kept && slot >= 0 && has_end) {
-    // Where both sides are equal, it is as it was: a loop may rest there while others of its switches change.
+    // Where both sides are equal, it is as it was: a loop may rest there while others of its switches change. But
+    // where an action made them equal, it is what it is about to be, as at the start.
     const std::string equal = pass.let_mask("equal", graph_.relation(Op::equal, relation.left, relation.right, true));
-    text = fmt::format("(({} & !{}) | ({} & (d[{}] > 0.5)))", text, equal, equal, slot);
+    std::string there = fmt::format("(d[{}] > 0.5)", slot);
+    if (jumps_[at(k)]) {
+      const Node of_equal = of_equal_sides(relation);
+      refresh(pass, of_equal);
+      there = fmt::format("(((apart[{0}] > 0.5) & ({1})) | (!(apart[{0}] > 0.5) & {2}))", k,
+                          pass.let_mask("becomes", of_equal), there);
+    }
+    text = fmt::format("(({} & !{}) | ({} & {}))", text, equal, equal, there);
   }
   if (!initial) {
     // The relation whose event this is has changed, whatever rounding says where both sides are equal; until a when

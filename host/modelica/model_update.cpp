@@ -29,10 +29,12 @@ constexpr int least_passes = 16;
 /// What is evaluated in a pass of the update.
 std::vector<Node> ModelCode::roots_of_update(bool initial) {
   std::vector<Node> roots;
-  for (const Relation& relation : model_.relations) {
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    const Relation& relation = model_.relations[k];
     roots.push_back(relation.left);
     roots.push_back(relation.right);
     if (initial) roots.push_back(at_start_of(relation));
+    if (!initial && jumps_[k]) roots.push_back(of_equal_sides(relation));
   }
   roots.insert(roots.end(), model_.flat.conditions.begin(), model_.flat.conditions.end());
   for (const WholePart& part : model_.whole_parts) {
@@ -137,6 +139,16 @@ void ModelCode::look_at_arguments(Body& pass) {
   }
 }
 
+/// Were the sides of relations that may jump equal before this event?
+void ModelCode::look_at_relations(Body& pass) {
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    if (!jumps_[k]) continue;
+    const Relation& relation = model_.relations[k];
+    const Node equal = graph_.relation(Op::equal, relation.left, relation.right, true);
+    pass.line(fmt::format("apart[{0}] = select(first > 0.5, select({1}, 0.0, 1.0), apart[{0}]);", k, pass.mask(equal)));
+  }
+}
+
 /// At its event a whole part changes by one, whatever rounding says of its argument, unless the action of another event
 /// at that time has seen it before. Otherwise the argument is looked at, for it may have jumped.
 Node ModelCode::whole_part_at_event(Body& pass, int k) {
@@ -227,7 +239,7 @@ void ModelCode::discrete_now(Body& pass, int i, bool initial) {
 void ModelCode::all_now(Body& pass, bool initial) {
   const auto relations = static_cast<int>(model_.relations.size());
   const auto first_equation = relations + static_cast<int>(model_.flat.conditions.size());
-  for (const int item : order_at_events()) {
+  for (const int item : order_at_events_) {
     if (item < relations) {
       relation_now(pass, item, initial);
     } else if (item < first_equation) {
@@ -324,6 +336,7 @@ void ModelCode::end_pass(Body& pass) {
 }
 
 void ModelCode::update(Body& body, bool initial) {
+  order_at_events_ = order_at_events();
   const std::size_t conditions = model_.flat.conditions.size();
   if (conditions > 0) body.line(fmt::format("Number was[{}];", conditions));
   body.line("const Number never = 0.0;");
@@ -332,6 +345,10 @@ void ModelCode::update(Body& body, bool initial) {
     body.line(fmt::format("for (int k = 0; k < {}; ++k) fires[k] = occurring[k];", events_.size()));
     conditions_before(body);
     count_steps(body);
+    find_jumps();
+    if (std::find(jumps_.begin(), jumps_.end(), true) != jumps_.end()) {
+      body.line(fmt::format("Number apart[{}];", jumps_.size()));
+    }
   } else {
     for (std::size_t k = 0; k < conditions; ++k) body.line(fmt::format("was[{}] = 0.0;", k));
     body.line("Number unsettled = 0.0;");
@@ -343,7 +360,10 @@ void ModelCode::update(Body& body, bool initial) {
     pass.bind(graph_.event(Op::initial), "never > 0.5");
   }
   program(pass, roots_of_update(initial), "d");
-  if (!initial) look_at_arguments(pass);
+  if (!initial) {
+    look_at_arguments(pass);
+    look_at_relations(pass);
+  }
   // From here on relations and discrete variables have their new values.
   Body now = pass.afresh();
   renewed_.clear();

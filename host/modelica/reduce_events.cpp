@@ -153,6 +153,44 @@ Node Reducer::mode_of(const NodeData& relation) {
   return graph_.mode(static_cast<int>(model_.relations.size()) - 1);
 }
 
+/// What the side of a relation is compared with in place of min(limit, x) or max(limit, x); no_node: of that itself.
+Node Reducer::behind_limit(Node side, Node other, bool strict, bool is_left) {
+  const NodeData& data = graph_[side];
+  const bool is_min = data.index == static_cast<int>(Function::min);
+  if (data.op != Op::call || (!is_min && data.index != static_cast<int>(Function::max))) return no_node;
+  for (const auto& [limit, x] : {std::pair(data.operand[0], data.operand[1]), {data.operand[1], data.operand[0]}}) {
+    // p <= min(p, x) is p <= x, and min(p, x) < p is x < p; p < min(p, x) is never true.
+    if (limit == other && (is_min == is_left) == strict) return x;
+    if (!graph_.is_number(limit) || !graph_.is_number(other)) continue;
+    const double beyond = graph_.value(limit) - graph_.value(other);
+    if (is_min ? beyond > 0.0 : beyond < 0.0) return x;
+  }
+  return no_node;
+}
+
+/// What comes to its limit and stays there never crosses it: in `full = level >= 1` with `level = min(1, x)`, x does.
+void Reducer::look_behind_limits() {
+  std::map<Node, Node> value_of;
+  for (const Block& block : model_.blocks) {
+    for (const Step& step : block.steps) value_of[step.quantity] = step.value;
+  }
+  for (Relation& relation : model_.relations) {
+    const bool strict = relation.op == Op::less;
+    const auto look = [&](Node& side, Node other, bool is_left) {
+      Node seen = side;
+      for (auto step = value_of.find(seen); step != value_of.end(); step = value_of.find(seen)) {
+        seen = step->second;
+        const Node behind = behind_limit(seen, other, strict, is_left);
+        if (behind == no_node) continue;
+        side = seen = behind;
+      }
+      for (Node behind = side; behind != no_node; behind = behind_limit(side, other, strict, is_left)) side = behind;
+    };
+    look(relation.left, relation.right, true);
+    look(relation.right, relation.left, false);
+  }
+}
+
 /// A variable that stands not in the file.
 int Reducer::made_variable(const std::string& name, Type type) {
   FlatVariable made;

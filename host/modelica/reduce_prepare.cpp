@@ -82,6 +82,7 @@ ReducedModel Reducer::reduce() {
   if (!diagnostics_.failed()) {
     model_.loops_are_switched = model_.loops_are_switched || has_switched_loops();
     fill_empty_residuals();
+    look_behind_limits();
   }
   if (!diagnostics_.failed()) order_start();
   if (!diagnostics_.failed()) order_stage();

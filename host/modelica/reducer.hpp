@@ -60,6 +60,8 @@ class Reducer {
   Node with_whole_parts(Node root);
   Node with_values_before(Node root);
   Node mode_of(const NodeData& relation);
+  Node behind_limit(Node side, Node other, bool strict, bool is_left);
+  void look_behind_limits();
   Node whole_part(Node argument);
   int made_variable(const std::string& name, Type type);
   int made_discrete(const std::string& wanted, Type type);
@@ -107,9 +109,9 @@ class Reducer {
                       std::vector<int>& solved);
   void choose_of_block(const std::vector<int>& block, const SystemOffsets& offsets, std::set<Node>& dummies,
                        std::vector<int>& solved);
+  int wanted_among(const std::vector<int>& columns, const SystemOffsets& offsets, int level);
   void sort_by_welcome(std::vector<int>& columns, const SystemOffsets& offsets, int level);
   Node highest_partial(int i, int j, const SystemOffsets& offsets);
-  int wanted_among(const std::vector<int>& columns, const SystemOffsets& offsets, int level);
   RegularPart triangular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,
                               int level);
   RegularPart regular_part(const std::vector<int>& rows, std::vector<int> columns, const SystemOffsets& offsets,

@@ -100,6 +100,7 @@ class ModelCode {
 
   // model_events.cpp
   void find_stored_relations();
+  Node root_of(std::size_t k);
   void find_events();
   void add_whole_parts();
   void add_terminals();

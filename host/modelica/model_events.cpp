@@ -106,8 +106,34 @@ void ModelCode::add_event(Event event) {
   events_.push_back(event);
 }
 
+/// Positive where the relation holds. Of quantities that come to a limit and stay there, both sides may stay equal:
+/// zero is no side of a root function, and it is put to the one that the relation says. A size that no error has, and
+/// that no scale of the function is known by.
+Node ModelCode::root_of(std::size_t k) {
+  constexpr double beside_zero = 1e-6;
+  const Relation& relation = model_.relations[k];
+  const Node difference = graph_.subtract(relation.right, relation.left);
+  const std::vector<Node> nodes = reached(difference);
+  const bool is_limited = std::any_of(nodes.begin(), nodes.end(), [&](Node node) {
+    const NodeData& data = graph_[node];
+    const auto is = [&](Function function) { return data.op == Op::call && data.index == static_cast<int>(function); };
+    return data.op == Op::choice || is(Function::min) || is(Function::max) || is(Function::abs);
+  });
+  if (!is_limited || rests_[k] || depends_on_torn(difference)) return difference;
+  const Node rate = rate_of(difference);
+  if (rate == no_node || depends_on_torn(rate)) return difference;
+  const Node second = rate_of(rate);
+  if (second != no_node && depends_on_torn(second)) return difference;
+  const Node zero = graph_.number(0.0);
+  Node stays = graph_.conjunction(graph_.relation(Op::equal, relation.left, relation.right, true),
+                                  graph_.relation(Op::equal, rate, zero, true));
+  if (second != no_node) stays = graph_.conjunction(stays, graph_.relation(Op::equal, second, zero, true));
+  return graph_.choice(stays, graph_.number(relation.op == Op::less ? -beside_zero : beside_zero), difference);
+}
+
 void ModelCode::find_events() {
   const FlatModel& flat = model_.flat;
+  order_at_events_ = order_at_events();
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
     const Relation& relation = model_.relations[k];
     const std::string left = text_of(relation.left);
@@ -117,7 +143,7 @@ void ModelCode::find_events() {
     event.name = fmt::format("{} {} {}", left, strict ? "<" : "<=", right);
     bool rises = true;
     if (!scheduled_at(relation, event.time, rises)) {
-      event.root = graph_.subtract(relation.right, relation.left);
+      event.root = root_of(k);
       event.direction = 1;
     }
     event_of_relation_.push_back(static_cast<int>(events_.size()));

@@ -530,23 +530,29 @@ TEST_F(ModelicaEvents, SidesThatBecomeEqual) {
   const auto share = [](const std::string& of) { return integral("in " + of, "if '" + of + "' then 1.0 else 0.0"); };
   solve("",
         "Real 'force';\nReal 'v'(start = 3.0, fixed = true);\nReal 'level';\nBoolean 'free';\nBoolean 'moving';\n"
-        "Boolean 'full';\nBoolean 'some';\nReal 'filled'(start = -1.0, fixed = true);\n"
+        "Boolean 'full';\nBoolean 'some';\nReal 'gap';\nBoolean 'closed';\nReal 'filled'(start = -1.0, fixed = true);\n"
         "Integer 'fills'(start = 0, fixed = true);\ndiscrete Real 'held'(start = -1.0, fixed = true);\n"
         "Boolean 'rising';\nInteger 'rises'(start = 0, fixed = true);\n" +
-            zero_at_start("in free") + zero_at_start("in moving") + zero_at_start("in full") + zero_at_start("in some"),
+            zero_at_start("in free") + zero_at_start("in moving") + zero_at_start("in full") +
+            zero_at_start("in some") + zero_at_start("in closed") + zero_at_start("in wet") +
+            "Real 'flow';\nBoolean 'wet';\nReal 'x'(start = 0.0, fixed = true);\n",
         "equation\n'force' = if time < 1.0 then min(200.0, 50.0 + 200.0 * time) else 0.0;\n'free' = 'force' <= 0.0;\n"
         "der('v') = 0.0;\nwhen time >= 1.5 then\nreinit('v', 0.0);\nend when;\n'moving' = 'v' > 0.0;\n"
         "der('filled') = 2.0;\n'level' = min(1.0, max(0.0, 'filled'));\n'full' = 'level' >= 1.0;\n"
-        "'some' = 'level' > 0.0;\nwhen 'level' >= 1.0 then\n'fills' = pre('fills') + 1;\nend when;\n"
+        "'some' = 'level' > 0.0;\n'gap' = 3.0 * abs('level' - 1.0);\n'closed' = 'gap' <= 0.0;\nwhen 'level' >= 1.0 "
+        "then\n'fills' = pre('fills') + 1;\nend when;\n"
         "when sample(0.125, 0.25) then\n'held' = 'filled';\nend when;\n'rising' = 'filled' > 'held';\n"
         "when 'rising' then\n'rises' = pre('rises') + 1;\nend when;\n" +
-            share("free") + share("moving") + share("full") + share("some") +
+            share("free") + share("moving") + share("full") + share("some") + share("closed") + share("wet") +
+            "der('x') = cos(time);\n'flow' = 2.0 * max(0.0, 'x' - 0.9);\n'wet' = 'flow' > 0.0;\n" +
             "annotation(experiment(StopTime = 2.0));\n",
         [](const json& values) {
           expect(values, "in free", 1.0);
           expect(values, "in moving", 1.5);
           expect(values, "in full", 1.0);
           expect(values, "in some", 1.5);
+          expect(values, "in closed", 1.0);
+          expect(values, "in wet", 2.0 - std::asin(0.9));
           expect(values, "fills", 1.0);
           expect(values, "free", 1.0);
           expect(values, "moving", 0.0);

@@ -99,7 +99,7 @@ class Integrator {
   }
 
   /// What finds the initial conditions, with the matrices that it needs. Memory suffices, it need not be constructed.
-  using Conditions = InitialConditions<Alone<System>, InitialReal, true>;
+  using Conditions = StartConditions<Alone<System>, InitialReal>;
 
   /// Makes instances ready: `lanes` comes with t, t_end, y, y' and the parameters proper in p. All lanes of the pack at
   /// once, before they are needed, so that refilling a lane later costs the others nothing.
@@ -127,7 +127,7 @@ class Integrator {
   }
 
   /// Puts instance `from` of `lanes` into lane `lane`.
-  MANYFOLD_INLINE void load(int lane, const Initial& lanes, int from) {
+  MANYFOLD_OUTLINE void load(int lane, const Initial& lanes, int from) {
     using From = LaneTraits<InitialReal>;
     const auto copy = [&](Real& to, const InitialReal& value) { Lanes::set(to, lane, From::get(value, from)); };
     const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
@@ -664,7 +664,7 @@ class Integrator {
   }
 
   /// Takes lanes on that no step leads on, if anything does; returns these.
-  MANYFOLD_INLINE Mask lead_on(const Mask& stuck, const Mask& hopeless, const Real& h) {
+  MANYFOLD_OUTLINE Mask lead_on(const Mask& stuck, const Mask& hopeless, const Real& h) {
     const auto point = branch_.lead_on(stuck, hopeless, h, state_, t_end_, options_.tolerances);
     const Mask passed = point.passed;
     if (!any(passed)) return passed;

@@ -138,7 +138,7 @@ class LaneDriver : ObserverLink<Observer> {
 
  private:
   /// Saves what falls on the initial point, and finds the first output time after it.
-  MANYFOLD_INLINE void start_output(int lane) {
+  MANYFOLD_OUTLINE void start_output(int lane) {
     const auto& assignment = assignment_of_lane(lane);
     const bool forward = assignment.t_end >= assignment.t_begin;
     int& next = next_time_[lane];
@@ -181,7 +181,7 @@ class LaneDriver : ObserverLink<Observer> {
 
   /// Saves as many output times of the lanes of `pending` as a pack holds: steps differ in length, and a lane whose
   /// step passed many of them would have the others wait.
-  MANYFOLD_INLINE void save_full_pack(const Mask& pending) {
+  MANYFOLD_OUTLINE void save_full_pack(const Mask& pending) {
     int from[width] = {};
     double* out[width];
     Real time = output_time_;
@@ -319,7 +319,7 @@ class LaneDriver : ObserverLink<Observer> {
     });
   }
 
-  MANYFOLD_INLINE void store(int lane, const Inconsistency& inconsistency = {}) {
+  MANYFOLD_OUTLINE void store(int lane, const Inconsistency& inconsistency = {}) {
     const auto& assignment = assignment_of_lane(lane);
     InstanceOutcome outcome;
     outcome.status = integrator_.status(lane);

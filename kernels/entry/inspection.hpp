@@ -17,7 +17,7 @@ class Inspection {
   using S = System<Equations>;
   static constexpr int n = S::n;
   // What cannot be integrated does not compile.
-  static_assert(sizeof(InitialConditions<S, double, true>) > 0);
+  static_assert(sizeof(StartConditions<S, double>) > 0);
 
   explicit Inspection(std::vector<std::string>& problems) : problems_(problems) {
     describe_model<Equations>(model_);

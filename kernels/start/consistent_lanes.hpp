@@ -33,9 +33,9 @@ struct ConsistentLanes {
 /// Makes y and y' of `found` consistent at a time in the lanes of `lanes`. In double precision, like at the start,
 /// whose packs may have fewer lanes.
 template <class System, class Real>
-MANYFOLD_INLINE void find_consistent(const MaskOf<Real>& lanes, const Real& time, const Real& span,
-                                     const Real (&constants)[System::constants_size],
-                                     const Tolerances<System::n>& tolerances, ConsistentLanes<System, Real>& found) {
+MANYFOLD_OUTLINE void find_consistent(const MaskOf<Real>& lanes, const Real& time, const Real& span,
+                                      const Real (&constants)[System::constants_size],
+                                      const Tolerances<System::n>& tolerances, ConsistentLanes<System, Real>& found) {
   using Lanes = LaneTraits<Real>;
   using InitialReal = typename Lanes::Double;
   constexpr int n = System::n;

@@ -32,6 +32,13 @@ inline constexpr bool takes_given_values = false;
 inline constexpr bool takes_given_values = true;
 #endif
 
+/// Are conditions found at the start as after events? Where the values of the differential variables are given, they
+/// are all that index-1 systems need.
+template <class System>
+constexpr bool starts_as_after_events() {
+  return System::gives_by_kind() && System::highest_index() == 1 && System::invariants == 0;
+}
+
 template <class System, class Real, bool at_start>
 class InitialConditions {
  public:
@@ -41,9 +48,9 @@ class InitialConditions {
   /// Makes (y, dy) consistent at t in the lanes of `active`; what it leaves in the others has no meaning. Numbers that
   /// are not given are where the search starts; derivatives among them are taken for zero. `span`: t_end - t, which
   /// bounds the first step.
-  MANYFOLD_INLINE InitialPoint<Real> solve(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
-                                           Real (&dy)[n], const Real (&p)[System::constants_size],
-                                           const Tolerances<n>& tolerances) {
+  MANYFOLD_OUTLINE InitialPoint<Real> solve(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
+                                            Real (&dy)[n], const Real (&p)[System::constants_size],
+                                            const Tolerances<n>& tolerances) {
     InitialPoint<Real> result{Mask(true), Mask(false), Real(0.0), Real(-1.0), Real(0.0), Mask(false), Mask(true)};
     search_factors_.use(search_workspace_);
     euler_factors_.use(euler_workspace_);
@@ -128,10 +135,6 @@ class InitialConditions {
 
   using Point = LinearisationPoint<System, Real>;
 
-  struct KeepWeights {
-    MANYFOLD_INLINE void operator()(const Real (&)[n]) const {}
-  };
-
   static constexpr bool has_algebraic() {
     for (int i = 0; i < n; ++i) {
       if (!System::derivative_occurs(i)) return true;
@@ -148,7 +151,7 @@ class InitialConditions {
   // What the structure says of the stated indices. Where M or F_y' may be singular in combinations of rows, the index
   // by the structure may be above the true one, and nothing is said.
   static constexpr bool determines_algebraic() {
-    if constexpr (!at_start || !System::gives_by_kind() || !System::known_pattern || System::highest_index() > 1 ||
+    if constexpr (!System::gives_by_kind() || !System::known_pattern || System::highest_index() > 1 ||
                   System::singular_mass_matrix()) {
       return true;
     } else {
@@ -312,8 +315,7 @@ class InitialConditions {
     const Real h = result.first_step;
     const Point point{t, y, dy, p, weight, rtol_, h};
     matrices_.evaluate(Mask(true), point);
-    const Mask solvable = euler_factors_.template factor<false>(
-        Mask(true), [&](auto k) { return matrices_.template shifted<Real>(k, Real(1.0) / h); });
+    const Mask solvable = factor_euler(Mask(true), Real(1.0) / h);
     Real scaled[n];
     scale_weights(weight, h, scaled);
     Real F[n];
@@ -553,13 +555,18 @@ class InitialConditions {
     return largest;
   }
 
+  /// Factorises shift F_y' + F_y in the lanes of `lanes`; returns those where it is not singular.
+  MANYFOLD_OUTLINE Mask factor_euler(const Mask& lanes, const Real& shift) {
+    return euler_factors_.template factor<false>(lanes,
+                                                 [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+  }
+
   /// One implicit Euler step of length `h` from y with all derivatives unknown: F(t + h, y + h v, v) = 0, damped like
-  /// the search. Returns the lanes in which Newton's method converged. `weigh(value)` may bring the weights up to date
-  /// with an iterate; how often it is called depends on the other lanes.
-  template <class Weigh = KeepWeights>
-  MANYFOLD_INLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
-                                  const Real (&p)[System::constants_size], const Real (&weight)[n], Mask& singular,
-                                  double rounding = rounding_correction, const Weigh& weigh = {}) {
+  /// the search. Returns the lanes in which Newton's method converged. With `tolerances` the weights are brought up to
+  /// date with each iterate; how often depends on the other lanes.
+  MANYFOLD_OUTLINE Mask euler_step(const Mask& active, const Real& t, const Real& h, const Real (&y)[n], Real (&v)[n],
+                                   const Real (&p)[System::constants_size], Real (&weight)[n], Mask& singular,
+                                   double rounding = rounding_correction, const Tolerances<n>* tolerances = nullptr) {
     const Real shift = Real(1.0) / h;
     const Real end = t + h;
     Mask searching = active;
@@ -575,11 +582,10 @@ class InitialConditions {
     for (int iteration = 0; iteration < most_iterations && any(searching); ++iteration) {
       Real value[n];
       for (int i = 0; i < n; ++i) value[i] = y[i] + h * v[i];
-      weigh(value);
+      if (tolerances != nullptr) error_weights(*tolerances, value, weight);
       const Point point{end, value, v, p, weight, rtol_, h};
       matrices_.evaluate(searching, point);
-      const Mask solvable = euler_factors_.template factor<false>(
-          searching, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+      const Mask solvable = factor_euler(searching, shift);
       singular = singular | (searching & !solvable);
       searching = searching & solvable;
       Real delta[n];
@@ -625,7 +631,7 @@ class InitialConditions {
 
   /// Derivatives of the algebraic variables: of a short implicit Euler step, for they stand in no equation.
   MANYFOLD_INLINE void differentiate_algebraic(const Mask& active, const Real& t, const Real (&y)[n], Real (&dy)[n],
-                                               const Real (&p)[System::constants_size], const Real (&weight)[n],
+                                               const Real (&p)[System::constants_size], Real (&weight)[n],
                                                const InitialPoint<Real>& point) {
     Real v[n];
     for (int i = 0; i < n; ++i) v[i] = dy[i];
@@ -639,10 +645,12 @@ class InitialConditions {
 
   /// For mass matrices that are singular in combinations of variables: short implicit Euler steps land on the
   /// constraints and keep the differential combinations; their line is followed back to t.
-  template <class Weigh = KeepWeights>
   MANYFOLD_INLINE void slide(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
-                             const Real (&p)[System::constants_size], const Real (&weight)[n],
-                             InitialPoint<Real>& result, double first = 1e-10, const Weigh& weigh = {}) {
+                             const Real (&p)[System::constants_size], Real (&weight)[n], InitialPoint<Real>& result,
+                             double first = 1e-10, const Tolerances<n>* tolerances = nullptr) {
+    const auto weigh = [&](const Real(&value)[n]) {
+      if (tolerances != nullptr) error_weights(*tolerances, value, weight);
+    };
     // The first round finds the time scale, the second has steps that suit it. Where the line is too curved to be
     // followed back that far, shorter ones follow.
     Real h = abs(span) * Real(first);
@@ -654,7 +662,7 @@ class InitialConditions {
       for (int i = 0; i < n; ++i) v[i] = dy[i];
       // In the first round M / h magnifies rounding errors of the constraints. The next one corrects them.
       const double rounding = round == 0 ? 1e3 : rounding_correction;
-      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular, rounding, weigh);
+      Mask good = sliding & euler_step(sliding, t, h, y, v, p, weight, result.singular, rounding, tolerances);
       Real landed[n];
       for (int i = 0; i < n; ++i) {
         landed[i] = y[i] + h * v[i];
@@ -664,7 +672,7 @@ class InitialConditions {
       // Where the first step moved to the constraints, its slope says nothing of the next.
       const Mask moved = weighted_norm(curvature, weight) > Real(1.0);
       for (int i = 0; i < n; ++i) v[i] = select(moved, Real(0.0), v[i]);
-      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular, rounding, weigh);
+      good = good & euler_step(good, t + h, h, landed, v, p, weight, result.singular, rounding, tolerances);
       // A lane that converged may have waited for another one, with other weights.
       weigh(landed);
       for (int i = 0; i < n; ++i) curvature[i] += h * v[i];
@@ -688,8 +696,7 @@ class InitialConditions {
     const Point at{t, y, dy, p, weight, rtol_, h};
     matrices_.evaluate(converged, at);
     const Real shift = Real(1.0) / h;
-    const Mask solvable = euler_factors_.template factor<false>(
-        converged, [&](auto k) { return matrices_.template shifted<Real>(k, shift); });
+    const Mask solvable = factor_euler(converged, shift);
     Real delta[n];
     System::residual(t, y, dy, p, delta);
     euler_factors_.solve(delta);
@@ -712,8 +719,7 @@ class InitialConditions {
     InitialPoint<Real> found = result;
     // Guesses of zero are of another size than what is found. And what the charges have of rounding errors becomes one
     // of voltages, divided by the step.
-    slide(active, t, span, y, dy, p, found_weight, found, 1e-7,
-          [&](const Real(&value)[n]) { error_weights(tolerances, value, found_weight); });
+    slide(active, t, span, y, dy, p, found_weight, found, 1e-7, &tolerances);
     Real moved[n];
     for (int i = 0; i < n; ++i) {
       moved[i] = System::derivative_occurs(i) ? select(active, y[i] - given[i], Real(0.0)) : Real(0.0);
@@ -732,5 +738,9 @@ class InitialConditions {
   typename EulerFactors::Workspace euler_workspace_;
   Linearisation<System, Real> matrices_;
 };
+
+/// Those of the start, which need not be compiled twice where they are found as after events.
+template <class System, class Real>
+using StartConditions = InitialConditions<System, Real, !starts_as_after_events<System>()>;
 
 }  // namespace manyfold

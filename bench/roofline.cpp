@@ -9,6 +9,7 @@
 
 #define MANYFOLD_ONE_LANE
 #include "host/engine/ensemble_run.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "problems/das1/das1.hpp"
 #include "problems/pendulum/pendulum.hpp"

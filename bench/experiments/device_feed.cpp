@@ -5,6 +5,7 @@
 #define MANYFOLD_ONE_LANE
 #include "host/engine/ensemble_run.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "problems/robertson/robertson.hpp"
 

@@ -16,6 +16,7 @@
 #define MANYFOLD_ONE_LANE
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "problems/cstr/cstr.hpp"
 #include "problems/das1/das1.hpp"

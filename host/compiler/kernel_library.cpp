@@ -42,7 +42,7 @@ std::optional<LoadedKernel> open_library(const fs::path& path, const std::string
   if (entry == nullptr || entry()->interface_version != kernel_interface_version) return std::nullopt;
   LoadedKernel loaded;
   loaded.kernel = entry();
-  loaded.kernel->describe(loaded.model);
+  if (loaded.kernel->describe != nullptr) loaded.kernel->describe(loaded.model);
   loaded.library = library;
   loaded.origin = origin;
   return loaded;
@@ -114,6 +114,19 @@ const ModelDescription* builtin_model(const std::string& name) {
   return found != models.end() ? &*found : nullptr;
 }
 
+/// The method of the request for a model that is described so.
+const MethodDescription& checked_method(const KernelRequest& request, const ModelDescription& model) {
+  const MethodDescription& method = method_of(request, model);
+  check_method(model, method.name);
+  if (request.options.projection && model.constraints == 0) {
+    throw UsageError(
+        fmt::format("projection: model '{}' has nothing to project on: it needs constraints of index 2 or 3, or "
+                    "invariants",
+                    request.model));
+  }
+  return method;
+}
+
 /// The kernel that was built ahead, if there is one for the request.
 std::optional<LoadedKernel> built_ahead(const KernelRequest& request, const std::string& method,
                                         const std::string& instruction_set) {
@@ -178,28 +191,23 @@ ModelDescription describe(const KernelRequest& request, const std::function<void
 }
 
 std::string check_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
-  const ModelDescription model = describe(request, announce);
-  const MethodDescription& method = method_of(request, model);
-  check_method(model, method.name);
-  if (request.options.projection && model.constraints == 0) {
-    throw UsageError(
-        fmt::format("projection: model '{}' has nothing to project on: it needs constraints of index 2 or 3, or "
-                    "invariants",
-                    request.model));
-  }
-  return method.name;
+  return checked_method(request, describe(request, announce)).name;
 }
 
 LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  const MethodDescription& method = *described_method(check_kernel(request, announce));
+  const ModelDescription model = describe(request, announce);
+  const MethodDescription& method = checked_method(request, model);
   const std::string instruction_set = instruction_set_of(request);
-  if (auto loaded = built_ahead(request, method.name, instruction_set)) return *loaded;
+  if (auto loaded = built_ahead(request, method.name, instruction_set)) {
+    loaded->model = model;
+    return *loaded;
+  }
   const KernelUnit unit =
       kernel_unit(request, source, "kernels/entry/kernel.hpp",
                   fmt::format("MANYFOLD_KERNEL({}, manyfold::kernel_spec, {})", method.template_name,
                               request.observed ? "ObserverCall" : "NoObserver"));
-  return load_library(
+  LoadedKernel loaded = load_library(
       {source,
        unit,
        kernel_flags(instruction_set),
@@ -208,6 +216,8 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
        fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
                    request.options.projection ? " and projection" : "", request.options.precision, instruction_set)},
       announce);
+  loaded.model = model;
+  return loaded;
 }
 
 InspectedModel inspect_model(const std::string& model) {

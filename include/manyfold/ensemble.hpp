@@ -29,6 +29,7 @@
 
 #include "host/engine/ensemble_run.hpp"
 #include "host/engine/memory.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "kernels/entry/method_limits.hpp"
 

@@ -62,7 +62,8 @@ struct KernelFeed {
   bool (*cancelled)(void* context);
 };
 
-/// What a compiled kernel offers. That of a description has no method: `run` is null.
+/// What a compiled kernel offers. That of a description has no method: `run` is null. That of a method does not
+/// describe the model, which has been read before: `describe` is null.
 struct Kernel {
   int interface_version;
   const char* method;

@@ -7,7 +7,6 @@
 #endif
 #include "../drive/pack_supply.hpp"
 #include "../methods/auto.hpp"
-#include "describe.hpp"
 
 namespace manyfold {
 
@@ -48,7 +47,7 @@ const Kernel& kernel() {
       kernel_instruction_set,
       lane_width<Real>,
       Factors<double, IterationStructure<System<Equations, spec>>>::work,
-      &describe_model<Equations, spec>,
+      nullptr,
       &System<Equations, spec>::complete_initial,
       [](const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
         // On the heap: the state of a pack of large systems does not fit a thread's stack.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/compiler/catalog.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "problems/pendulum/pendulum.hpp"
 #include "problems/robertson/robertson.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/device/fused.hpp"
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/thread_team.hpp"

@@ -2,6 +2,7 @@
 // Measured orders of a method: of the solution at constant step, of its dense output and of its error estimate.
 #include <gtest/gtest.h>
 
+#include "kernels/entry/describe.hpp"
 #include "kernels/entry/kernel.hpp"
 #include "tests/support/ensembles.hpp"
 

@@ -47,7 +47,7 @@ const Kernel& kernel() {
       kernel_instruction_set,
       lane_width<Real>,
       Factors<double, IterationStructure<System<Equations, spec>>>::work,
-      nullptr,
+      nullptr,  // the model has been described before
       &System<Equations, spec>::complete_initial,
       [](const KernelOptions& options, KernelFeed& feed, Utilisation& utilisation) {
         // On the heap: the state of a pack of large systems does not fit a thread's stack.

@@ -106,9 +106,9 @@ void ModelCode::add_event(Event event) {
   events_.push_back(event);
 }
 
-/// Positive where the relation holds. Of quantities that come to a limit and stay there, both sides may stay equal:
-/// zero is no side of a root function, and it is put to the one that the relation says. A size that no error has, and
-/// that no scale of the function is known by.
+/// Positive where the relation holds. Of quantities that come to a limit and stay there, both sides may stay equal.
+/// Zero is no side of a root function: it is put on the side that the relation says, beyond rounding, by a number that
+/// is small beside other values of the function.
 Node ModelCode::root_of(std::size_t k) {
   constexpr double beside_zero = 1e-6;
   const Relation& relation = model_.relations[k];

@@ -10,6 +10,11 @@ struct StepLimits {
   /// A step sees what happens at its stages and between, at distances of a quarter of h or so. If it grows faster than
   /// this, they exceed the time since the last pulse, and the next one may fall between them.
   static constexpr double most_growth = 2.0;
+  /// Where equations contain the time and nothing moves: the points between are at most an eighth of h apart then, a
+  /// sixteenth of the time since the last pulse.
+  static constexpr double most_growth_at_rest = 1.5;
+  /// Smaller errors say that nothing moves.
+  static constexpr double error_at_rest = 1e-5;
   static constexpr double most_shrinkage = 5.0;
   /// Small changes of h are not worth a factorisation when the old factors could be kept.
   static constexpr double keep_below = 1.2;
@@ -32,6 +37,17 @@ struct StepHistory {
   Real h;           ///< last accepted step; 0 before the first
   Real error_root;  ///< the root of its error norm, which counts as 0.01 at least
 };
+
+/// `growth` of a step with an error norm, or less if a source may begin to change soon.
+template <class System, class Real>
+MANYFOLD_INLINE Real wary_growth(const Real& growth, const Real& error) {
+  if constexpr (System::forced()) {
+    const auto at_rest = error < Real(StepLimits::error_at_rest);
+    return select(at_rest, min(growth, Real(StepLimits::most_growth_at_rest)), growth);
+  } else {
+    return growth;
+  }
+}
 
 /// The reciprocal of the safety factor, which is smaller the more Newton iterations the step took.
 template <class Real>

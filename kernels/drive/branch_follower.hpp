@@ -75,6 +75,26 @@ class BranchFollower {
     return Mask(false);
   }
 
+  /// Lanes of `lanes` that are on another branch after the step just taken, from `before` at the time `begin`. A source
+  /// that changes within a step may lead Newton's method there. Matrices at both ends tell, where algebraic variables
+  /// have not moved as their path led.
+  MANYFOLD_INLINE Mask strays(const Mask& lanes, const State& state, const Real& begin, const auto& before,
+                              const Tolerances<n>& tolerances) const requires(changes_branches) {
+    if (!any(lanes)) return lanes;
+    const Real u = (state.t - begin) / before.path.h;
+    Real move[n];
+    Real surprise[n];
+    for (int i = 0; i < n; ++i) {
+      const bool looked_at = !System::derivative_occurs(i);
+      move[i] = looked_at ? state.y[i] - before.y[i] : Real(0.0);
+      surprise[i] = looked_at ? move[i] - before.path.increment(i, u) : Real(0.0);
+    }
+    const Real square_of_move = weighted_square(move, state.weight);
+    const Mask odd = lanes & (square_of_move > Real(square(least_move))) &
+                     (weighted_square(surprise, state.weight) > Real(square(least_surprise)) * square_of_move);
+    return any(odd) ? left_branch(odd, state, begin, before, tolerances) : odd;
+  }
+
   /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed. Behind a jump of a source within
   /// that length, differential variables go on as they did, and algebraic ones are found anew. The same puts a
   /// `hopeless` lane back on the constraints that it has left by a tolerance, an error that methods which do not solve
@@ -124,6 +144,22 @@ class BranchFollower {
  private:
   /// More tolerances in a negligible step are a jump.
   static constexpr double most_change = 1e3;
+  /// Solutions that are closer to each other, in tolerances, count as one.
+  static constexpr double least_move = 0.1;
+  /// A step behind which its path led so much elsewhere, in parts of its move, is looked at.
+  static constexpr double least_surprise = 0.5;
+
+  MANYFOLD_RARE static Mask left_branch(const Mask& lanes, const State& state, const Real& begin, const auto& before,
+                                        const Tolerances<n>& tolerances) {
+    JumpSide<System, Real> from;
+    from.t = begin;
+    for (int i = 0; i < n; ++i) {
+      from.y[i] = before.y[i];
+      from.dy[i] = before.dy[i];
+    }
+    for (int i = 0; i < System::constants_size; ++i) from.p[i] = state.p[i];
+    return folds_between<System, Real>(lanes, tolerances, from, state);
+  }
 
   struct Jump {
     Mask passed;        ///< and no step accepted since

@@ -250,6 +250,12 @@ class Integrator {
       accepted = accepted & !astray;
       failed = failed | astray;
     }
+    if constexpr (may_leave_branch) {
+      const Mask lost = branch_.strays(accepted & control_.has_failed() & !fixed, state_, begin, before, options_.tolerances);
+      if (any(lost)) go_back(lost, begin, before);
+      accepted = accepted & !lost;
+      failed = failed | lost;
+    }
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
@@ -540,7 +546,7 @@ class Integrator {
   };
   MANYFOLD_INLINE Before before() const {
     Before result{};
-    if constexpr (System::has_events || projects || checks_ends) {
+    if constexpr (System::has_events || projects || checks_ends || may_leave_branch) {
       for (int i = 0; i < n; ++i) {
         result.y[i] = state_.y[i];
         result.dy[i] = state_.dy[i];

@@ -58,6 +58,9 @@ class StepController {
   /// Lanes at a start, or whose last attempt was not accepted.
   MANYFOLD_INLINE Mask after_failure() const { return after_failure_ != Real(0.0); }
 
+  /// Lanes whose last attempt failed.
+  MANYFOLD_INLINE Mask has_failed() const { return failures_ > Real(0.0); }
+
   /// Lanes in which so many attempts in a row failed that h is very short.
   MANYFOLD_INLINE Mask struggling() const { return failures_ >= Real(failures_until_lenient); }
 
@@ -147,6 +150,7 @@ class StepController {
     const Real error_root = error_root_of(method, state, max(attempt.error, Real(1e-10)));
     const Real divisor = safety_divisor(attempt.iterations, options.newton.most_iterations);
     Real factor = step_factor(h, error_root, divisor, history_, accepted);
+    factor = wary_growth<System>(factor, attempt.error);
     // An error that is not finite says nothing but that the step was too long.
     factor = select(is_finite(attempt.error), factor, Real(1.0 / StepLimits::most_shrinkage));
     // No growth right after a rejection; h grows again once a step has been accepted.

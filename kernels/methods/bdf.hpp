@@ -6,6 +6,7 @@
 // The predictor y^P is the polynomial of degree k through the last k + 1 values. The corrector passes through y_(n+1)
 // and through the predictor at k equal steps back, so that y'_(n+1) = y'^P + c_j (y_(n+1) - y^P) with c_j = (1 + 1/2 +
 // ... + 1/k)/h whatever the steps before. Newton's method solves F(t_(n+1), y_(n+1), y'_(n+1)) = 0 with c_j F_y' + F_y.
+#include "../control/step_control.hpp"
 #include "../stage/stage_solver.hpp"
 #include "interior.hpp"
 #include "step.hpp"
@@ -256,7 +257,7 @@ class BackwardDifferentiation {
     const Real factor = pow(Real(2.0) * error + Real(1e-4), Real(-1.0) / (order + Real(1.0)));
     Real growth = select(factor >= Real(2.0), Real(2.0),
                          select(factor <= Real(1.0), max(Real(0.5), min(Real(0.9), factor)), Real(1.0)));
-    growth = select(rising, Real(2.0), growth);
+    growth = wary_growth<System>(select(rising, Real(2.0), growth), error);
 
     // After a failed error test: by the estimate, then by quarters, then at order 1.
     const Real failures = past.failures + Real(1.0);

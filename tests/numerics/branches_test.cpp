@@ -82,20 +82,22 @@ TEST(BindingDrug, DoesNotDependOnItsNeighbours) {
   test::expect_independence<BindingDrug>(doses(), 4.0);
 }
 
-/// The same equation with a drug that a source gives at t = 1, without an event: in one step of its value, or by a ramp
-/// that is shorter than steps of the method.
+/// The same equation with a drug that a source gives, without an event: in one step of its value, or by a ramp that is
+/// shorter than steps of the method.
 template <bool at_once>
 struct SuddenDrug {
   static constexpr const char* name = "sudden_drug";
   static constexpr double t_span[] = {0.0, 2.0};
   static constexpr Variable variables[] = {{.name = "effect"}, {.name = "free_drug", .algebraic = true}};
-  static constexpr Parameter parameters[] = {
-      {.name = "dose", .value = 20.0}, {.name = "K", .value = 0.5}, {.name = "width", .value = 1e-3}};
+  static constexpr Parameter parameters[] = {{.name = "dose", .value = 20.0},
+                                             {.name = "K", .value = 0.5},
+                                             {.name = "time", .value = 1.0},
+                                             {.name = "width", .value = 1e-3}};
   static constexpr auto drug(const auto& t, const auto& p) {
     if constexpr (at_once) {
-      return select(t < 1.0, 0.0 * p[0], p[0]);
+      return select(t < p[2], 0.0 * p[0], p[0]);
     } else {
-      return 0.5 * p[0] * (1.0 + tanh((t - 1.0) / p[2]));
+      return 0.5 * p[0] * (1.0 + tanh((t - p[2]) / p[3]));
     }
   }
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
@@ -108,9 +110,13 @@ std::vector<std::vector<double>> sudden_doses(std::size_t count) {
   test::Uniform uniform(3);
   std::vector<std::vector<double>> rows(count);
   for (auto& row : rows) {
-    for (const auto& [factor, lowest] : {std::pair(3.0, -0.5), std::pair(3.0, -2.0), std::pair(-4.5, -1.0)}) {
-      row.push_back(std::pow(10.0, factor * uniform() + lowest));
-    }
+    const auto power_of_ten = [&](double lowest, double highest) {
+      row.push_back(std::pow(10.0, lowest + (highest - lowest) * uniform()));
+    };
+    power_of_ten(-0.5, 2.5);
+    power_of_ten(-2.0, 1.0);
+    row.push_back(0.8 + 0.5 * uniform());
+    power_of_ten(-5.5, -1.0);
   }
   return rows;
 }
@@ -130,7 +136,7 @@ void expect_positive_solution(const LoadedKernel& kernel, const std::vector<doub
     const test::Results results = ensemble.solve();
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
-      const double exact = free_drug(ensemble.parameters[3 * i], 4.0, ensemble.parameters[3 * i + 1]);
+      const double exact = free_drug(ensemble.parameters[4 * i], 4.0, ensemble.parameters[4 * i + 1]);
       EXPECT_NEAR(results.values[2 * i + 1], exact, bound * rtol * (1.0 + exact))
           << kernel.kernel->method << " " << rtol << " " << i;
     }
@@ -143,12 +149,14 @@ TEST(SuddenDrug, StaysOnItsBranchBehindAStep) {
   test::for_each_kernel<SuddenDrug<true>, Radau5, Rodas5p>(expect);
 }
 
-// With the matrix of the end of a step, which comes after failures, Newton's method found the negative solution there:
-// in 101 of these 3,000 runs, by 10,000 tolerances at most. It leaves 0.004 tolerances. Steps begin alike in all of
-// them: where the ramp is elsewhere than at t = 1, other runs do lose their branch (docs/events.md).
+// Newton's method found the negative solution behind the ramp, by up to 10,000 tolerances from the positive one: with
+// `esdirk54` in 59 of 2,000 runs, with `radau5` in 19, with `bdf` in 7. It leaves less than a tenth of a tolerance.
 TEST(SuddenDrug, StaysOnItsBranchInStepsLongerThanTheRamp) {
-  const auto expect = [](const LoadedKernel& kernel) { expect_positive_solution(kernel, {1e-2, 1e-3, 1e-4}, 0.1); };
-  test::for_each_kernel<SuddenDrug<false>, Radau5, Esdirk54>(expect);
+  const auto expect = [](const LoadedKernel& kernel) {
+    expect_positive_solution(kernel, {1e-2, 1.8e-3, 6e-4, 1e-4}, 0.1);
+  };
+  expect(test::own_kernel<SuddenDrug<false>, Esdirk54>());
+  test::for_each_kernel<SuddenDrug<false>, Radau5, Bdf>(expect);
 }
 
 NIGHTLY_TEST(SuddenDrug, DoesNotDependOnItsNeighbours) {

@@ -38,7 +38,7 @@ struct StepHistory {
   Real error_root;  ///< the root of its error norm, which counts as 0.01 at least
 };
 
-/// `growth` of a step with an error norm, or less if a source may begin to change soon.
+/// `growth` of h after a step with the error norm `error`, or less where only a source may end the rest.
 template <class System, class Real>
 MANYFOLD_INLINE Real wary_growth(const Real& growth, const Real& error) {
   if constexpr (System::forced()) {

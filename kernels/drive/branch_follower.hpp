@@ -76,8 +76,8 @@ class BranchFollower {
   }
 
   /// Lanes of `lanes` that are on another branch after the step just taken, from `before` at the time `begin`. A source
-  /// that changes within a step may lead Newton's method there. Matrices at both ends tell, where algebraic variables
-  /// have not moved as their path led.
+  /// that changes within a step may lead Newton's method there. Where algebraic variables have not gone where their
+  /// path led, the matrices at both ends tell.
   MANYFOLD_INLINE Mask strays(const Mask& lanes, const State& state, const Real& begin, const auto& before,
                               const Tolerances<n>& tolerances) const requires(changes_branches) {
     if (!any(lanes)) return lanes;
@@ -146,7 +146,7 @@ class BranchFollower {
   static constexpr double most_change = 1e3;
   /// Solutions that are closer to each other, in tolerances, count as one.
   static constexpr double least_move = 0.1;
-  /// A step behind which its path led so much elsewhere, in parts of its move, is looked at.
+  /// The path led elsewhere by this part of the move, or more.
   static constexpr double least_surprise = 0.5;
 
   MANYFOLD_RARE static Mask left_branch(const Mask& lanes, const State& state, const Real& begin, const auto& before,

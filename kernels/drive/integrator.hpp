@@ -251,7 +251,8 @@ class Integrator {
       failed = failed | astray;
     }
     if constexpr (may_leave_branch) {
-      const Mask lost = branch_.strays(accepted & control_.has_failed() & !fixed, state_, begin, before, options_.tolerances);
+      const Mask lost =
+          branch_.strays(accepted & control_.has_failed() & !fixed, state_, begin, before, options_.tolerances);
       if (any(lost)) go_back(lost, begin, before);
       accepted = accepted & !lost;
       failed = failed | lost;

@@ -8,6 +8,7 @@
 #include "tests/support/command.hpp"
 #include "tests/support/environment.hpp"
 #include "tests/support/netcdf_content.hpp"
+#include "tests/support/sample.hpp"
 
 namespace {
 
@@ -45,8 +46,12 @@ class Faults : public manyfold::test::CommandTest {
     const long calls = std::stol(slurp(folder_ / "count"));
     EXPECT_GE(calls, least_calls) << "the layer sees what the run does";
     int failures = 0;
+    int runs = 0;
     for (const bool stays : {false, true}) {
       for (long at = 1; at <= calls; ++at) {
+        // By day two of three calls, others where all that follow fail too.
+        if (!manyfold::test::nightly && at % 3 == (stays ? 1 : 2)) continue;
+        ++runs;
         // Over an older result, and where there is none.
         const bool replaces = at % 2 == 0;
         fs::remove(result());
@@ -55,7 +60,7 @@ class Faults : public manyfold::test::CommandTest {
         failures += expect_sane_end(layer(kinds, at, stays), replaces, whole);
       }
     }
-    EXPECT_GE(failures, calls / 4) << "most of what fails matters";
+    EXPECT_GE(failures, runs / 8) << "most of what fails matters";
   }
 
   int expect_sane_end(const std::string& environment, bool replaces, const Content& whole) {

@@ -269,7 +269,7 @@ NIGHTLY_TEST(MixedIndex, CapacitorLoop) {
   expect_solution<test::CapacitorLoop>(
       {-1.0731458360008699, -1.084407295670129, -1.8888074580632699, -9.99999999618971e-07});
 }
-TEST(MixedIndex, ControlledReactor) {
+NIGHTLY_TEST(MixedIndex, ControlledReactor) {
   expect_solution<test::ControlledReactor>(
       {0.3251520256958225, 3.6300575680314235, 1.2724638047352663, 0.4137441837342854, -0.9052665743650095});
 }

@@ -8,33 +8,55 @@ namespace manyfold {
 /// A number known only by how unknowns stand in it.
 struct BendUse : TracedNumber<BendUse> {
   bool varies = false;  ///< with an unknown
+  bool curves = false;  ///< has products of unknowns in it
   bool bends = false;   ///< by min, max, abs, floor, tanh or atan of an unknown, or a choice that depends on one
   bool rises = false;   ///< by an exponential of an unknown
 
   constexpr BendUse() = default;
   template <class Number>
   requires(__is_constructible(double, Number)) constexpr BendUse(Number) {}
-  static constexpr BendUse unknown() { return {true, false, false}; }
+  static constexpr BendUse unknown() {
+    BendUse result;
+    result.varies = true;
+    return result;
+  }
 
   static constexpr BendUse sum(const BendUse& a, const BendUse& b) {
-    return {a.varies || b.varies, a.bends || b.bends, a.rises || b.rises};
+    BendUse result;
+    result.varies = a.varies || b.varies;
+    result.curves = a.curves || b.curves;
+    result.bends = a.bends || b.bends;
+    result.rises = a.rises || b.rises;
+    return result;
   }
-  static constexpr BendUse product(const BendUse& a, const BendUse& b) { return sum(a, b); }
-  static constexpr BendUse quotient(const BendUse& a, const BendUse& b) { return sum(a, b); }
+  static constexpr BendUse product(const BendUse& a, const BendUse& b) {
+    BendUse result = sum(a, b);
+    result.curves = result.curves || (a.varies && b.varies);
+    return result;
+  }
+  static constexpr BendUse quotient(const BendUse& a, const BendUse& b) { return product(a, b); }
   static constexpr BendUse function(const BendUse& a, const BendUse& b) { return sum(a, b); }
   static constexpr BendUse bent(const BendUse& a, const BendUse& b) {
-    const BendUse both = sum(a, b);
-    return {both.varies, both.varies, both.rises};
+    BendUse result = sum(a, b);
+    result.bends = result.varies;
+    return result;
   }
-  static constexpr BendUse exponential(const BendUse& a) { return {a.varies, a.bends, a.varies}; }
+  static constexpr BendUse exponential(const BendUse& a) {
+    BendUse result = a;
+    result.rises = a.varies;
+    return result;
+  }
+  /// sqrt(x^2 + z^2) has a kink where x and z are zero, as the function of Fischer and Burmeister for complementarity.
+  static constexpr BendUse root(const BendUse& a) {
+    BendUse result = a;
+    result.bends = a.bends || a.curves;
+    return result;
+  }
   static constexpr BendUse choice(const BendUse& mask, const BendUse& a, const BendUse& b) {
-    const BendUse both = sum(a, b);
-    return {mask.varies || both.varies, mask.varies || both.bends, both.rises};
+    BendUse result = sum(mask, sum(a, b));
+    result.bends = mask.varies || result.bends;
+    return result;
   }
-
- private:
-  constexpr BendUse(bool does_vary, bool does_bend, bool does_rise)
-      : varies(does_vary), bends(does_bend), rises(does_rise) {}
 };
 
 }  // namespace manyfold

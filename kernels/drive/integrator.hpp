@@ -271,6 +271,7 @@ class Integrator {
     }
     control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
     control_.watch_for_jumps(options_, t_end_, state_, attempt, h, rejected);
+    if constexpr (Branch::changes_branches) control_.get_on(options_, t_end_, state_, h, accepted, failed);
     branch_.forget(accepted);
 
     // What the error test finds may be what Newton's method left.

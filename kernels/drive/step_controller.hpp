@@ -44,6 +44,7 @@ class StepController {
     put(after_failure_, 1.0);
     put(failures_, 0.0);
     put(rejections_, 0.0);
+    put(creeping_, 0.0);
     begun_ = select(lanes, state.t, begun_);
     state.discontinuous = state.discontinuous & !lanes;
     state.ahead = state.ahead & !lanes;
@@ -94,6 +95,20 @@ class StepController {
       rejected_error_ = select(rejected, attempt.error, rejected_error_);
       state.discontinuous = found | (rejected & state.discontinuous);
     }
+  }
+
+  /// Equations such as x + z = sqrt(x^2 + z^2) are met within the tolerance beside both of their branches. Where a step
+  /// ends there, the error of the next one, or the failure of Newton's method, is the same at all h. So h falls until
+  /// steps are accepted that lead nowhere, each of which may grow no further than the last rejection allows. After some
+  /// of them h grows all the same, and Newton's method takes its time where it fails.
+  MANYFOLD_INLINE void get_on(const Options& options, const Real& t_end, State& state, const Real& h,
+                              const Mask& accepted, const Mask& failed) {
+    if (options.steps.fixed_step > 0.0) return;
+    const Mask negligible = abs(h) <= negligible_step(state.t, t_end);
+    creeping_ = select(negligible, creeping_ + select(accepted, Real(1.0), Real(0.0)), Real(0.0));
+    const Mask creeps = negligible & (creeping_ > Real(most_creeping));
+    state.h = select(creeps & accepted, limited(options, Real(2.0) * h), state.h);
+    state.patient = state.patient | (creeps & failed);
   }
 
   /// Lanes that cannot go on, and the status that says why.
@@ -229,6 +244,9 @@ class StepController {
   static constexpr double failures_until_patient = 3.0;
   /// Failures in a row after which rounding errors of forces may be to blame.
   static constexpr double failures_until_lenient = 8.0;
+  /// Accepted steps in a row that are negligible beside the time: a start takes fewer than 50 of them to grow from the
+  /// resolution of t.
+  static constexpr double most_creeping = 50.0;
   StepHistory<Real> history_;
   Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
   Real stale_;
@@ -237,6 +255,7 @@ class StepController {
   Real rejections_;      ///< of these, by the error test
   Real failure_;         ///< status that the first other of these would lead to
   Real rejected_error_;  ///< error of the last rejected attempt
+  Real creeping_;        ///< accepted steps in a row that were negligible
   Real begun_;           ///< the time of the last start
 };
 

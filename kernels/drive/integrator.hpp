@@ -261,8 +261,8 @@ class Integrator {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
       const Mask leapt = branch_.leaps(accepted & !last & !passage_.monitor.begins_across(), state_, t_end_);
-      const auto found =
-          passage_.monitor.template find<settles_events>(accepted & !leapt, rough, state_, begin, meeting());
+      const auto found = passage_.monitor.template find<settles_events>(accepted & !leapt, rough, state_, begin,
+                                                                        attempt.error, meeting());
       passage_.struck = found.struck;
       if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
       passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);

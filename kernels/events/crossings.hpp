@@ -27,12 +27,16 @@ class Crossings : public RootSides<System, Real, State> {
   static constexpr int size = System::events_size;
 
   /// Samples the step in the lanes of `accepted`; where a root function may cross, locates its first event. Returns
-  /// those lanes. In the lanes of `rough` a coarse answer will do. `tolerance`: of places in units of the step.
-  /// `start_before` gets the root functions at its begin.
-  MANYFOLD_INLINE Mask scan(const Mask& accepted, const Mask& rough, const State& state, const Real& tolerance,
-                            Real (&start_before)[size]) {
+  /// those lanes. In the lanes of `rough` a coarse answer will do. `error`: of the step, in tolerances. `tolerance`: of
+  /// places in units of the step. `start_before` gets the root functions at its begin. In the lanes of `unclear` a
+  /// shorter step tells the side of a function better.
+  MANYFOLD_INLINE Mask scan(const Mask& accepted, const Mask& rough, const State& state, const Real& error,
+                            const Real& tolerance, Real (&start_before)[size], Mask& unclear) {
     for (int i = 0; i < events; ++i) {
       start_before[i] = start_[i];
+      // Errors decide no more where the function has left zero, or has found its side.
+      const Mask decided = ((came_from_[i] == Real(0.0)) & (side_[i] != Real(0.0))) | (abs(start_[i]) > doubt_[i]);
+      doubt_[i] = select(accepted & decided, Real(0.0), doubt_[i]);
       came_from_[i] = side_[i];
       root_[i] = Real(1.0);
     }
@@ -50,7 +54,7 @@ class Crossings : public RootSides<System, Real, State> {
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
     }
     interesting = interesting & accepted;
-    if (any(interesting)) locate(interesting, rough, state, sample, tolerance);
+    if (any(interesting)) locate(interesting, rough, state, sample, error, tolerance, unclear);
     return interesting;
   }
 
@@ -137,10 +141,19 @@ class Crossings : public RootSides<System, Real, State> {
     return lanes & (scale_[i] <= this->noise(i, state));
   }
 
+  /// What begins on zero and leaves slowly grows by the third power of time at most. Function i, which has no side yet,
+  /// grows faster where it has been on the other side before. `least`: what is smaller may be rounding.
+  static MANYFOLD_INLINE Mask grows_too_fast(const Roots (&sample)[parts + 1], int i, const Real& least) {
+    const Real first = abs(sample[1].value[i]);
+    const Real second = sample[2].value[i] * sign(sample[1].value[i]);
+    return (abs(sample[0].value[i]) <= Real(1e-3) * first) & (second > Real(9.0) * first) & (second > least);
+  }
+
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
   MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
-                               const Roots (&sample)[parts + 1], const Real& tolerance) {
+                               const Roots (&sample)[parts + 1], const Real& error, const Real& tolerance,
+                               Mask& unclear) {
     double wanted[size];
     static_for<events>([&](auto k) {
       constexpr Event event = System::event(k);
@@ -152,17 +165,25 @@ class Crossings : public RootSides<System, Real, State> {
         const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
         if (any(candidates)) open = open & !rests(candidates, i, state);
       }
+      this->widen_doubt(lanes, i, state, error);
       Real side = side_[i];
       const Real filter(wanted[i]);
+      Real near(0.0);
+      const Mask without_side = lanes & (side == Real(0.0));
+      if (any(without_side)) {
+        near = this->reach(i, state);
+        unclear = unclear | (without_side & grows_too_fast(sample, i, Real(1e-3) * near));
+        near = Real(4.0) * max(abs(sample[0].value[i]), abs(sample[0].slope[i])) + Real(10.0) * error * near;
+      }
       const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
         Real right(double(part + 1) / parts - 1.0);
         // Where it has just left the surface, a dip is an error of the polynomial. As long as errors may decide, it has
-        // no side.
+        // no side. To the side from which it would have its event it leaves with what errors of this step do not hide.
         const Mask leaves = open & (side == Real(0.0));
         const Real& end = sample[part + 1].value[i];
-        side = select(leaves & !(abs(end) <= doubt_[i]), sign(end), side);
+        if (any(leaves)) side = select(leaves & (!(abs(end) <= doubt_[i]) | (end * filter < -near)), sign(end), side);
         Ends values = Search::ends(sample, part, i, side);
         const Mask undefined = open & Search::leaves_domain(values);
         if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);

@@ -53,11 +53,12 @@ class EventMonitor {
   };
 
   /// Looks for events in the step from `begin` to the state of the lanes of `accepted`. In the lanes of `rough` the
-  /// polynomial is accurate close to the ends of the step only. Lanes that go back forget the step. `meet(lanes, t, y,
-  /// dy)` makes y and y' of the polynomial meet the equations, as far as that is called for.
+  /// polynomial is accurate close to the ends of the step only. `error`: of the step, in tolerances. Lanes that go back
+  /// forget the step. `meet(lanes, t, y, dy)` makes y and y' of the polynomial meet the equations, as far as that is
+  /// called for.
   template <bool meets>
   MANYFOLD_INLINE Found find(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
-                             auto&& meet) {
+                             const Real& error, auto&& meet) {
     Found result{Mask(false), Mask(false), Real(0.0)};
     crossings_.clear_directions();
     for (int i = 0; i < events; ++i) fired_[i] = Real(0.0);
@@ -66,7 +67,7 @@ class EventMonitor {
     // Scheduled events occur where no crossing comes before them.
     Mask may_be_due = accepted;
     if constexpr (System::has_state_events) {
-      find_crossing(accepted, rough, state, begin, resolution, result, time);
+      find_crossing(accepted, rough, state, begin, error, resolution, result, time);
       if constexpr (meets) {
         if (any(result.struck)) settle(state, meet, resolution, result.struck, time);
       }
@@ -211,17 +212,22 @@ class EventMonitor {
 
   /// The first crossing in the lanes of `accepted`: into `result`, its time into `time`.
   MANYFOLD_INLINE void find_crossing(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
-                                     const Real& resolution, Found& result, Real& time) {
+                                     const Real& error, const Real& resolution, Found& result, Real& time) {
     Real start_before[size];
-    const Mask crossing = crossings_.scan(accepted, rough, state, resolution / abs(state.path.h), start_before);
+    Mask unclear(false);
+    const Mask crossing =
+        crossings_.scan(accepted, rough, state, error, resolution / abs(state.path.h), start_before, unclear);
     if (!any(crossing)) return;
     Real first(1.0);  // in units of the step; positive: none
     for (int i = 0; i < events; ++i) first = min(first, crossings_.root(i));
     Mask crossed = accepted & (first <= Real(0.0));
-    const Real cut = begin + Real(1.0 + Search::cut_margin) * (Real(1.0) + first) * state.path.h;
+    Real cut = begin + Real(1.0 + Search::cut_margin) * (Real(1.0) + first) * state.path.h;
     // A step to an event that is closer than the resolution would have no length.
     result.again = crossed & rough & (first > Real(Search::close_to_end - 1.0)) &
                    (first < Real(-Search::close_to_end)) & (abs(cut - begin) > resolution);
+    const Mask shorter = unclear & (abs(state.path.h) > Real(no_progress) * resolution);
+    cut = select(shorter, begin + Real(0.125) * state.path.h, cut);
+    result.again = result.again | shorter;
     if (any(result.again)) {
       crossings_.forget_step(result.again, start_before);
       result.cut = cut;

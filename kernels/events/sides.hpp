@@ -18,7 +18,7 @@ class RootSides {
   static constexpr int size = System::events_size;
 
   MANYFOLD_INLINE RootSides() {
-    for (int i = 0; i < size; ++i) side_[i] = start_[i] = doubt_[i] = Real(0.0);
+    for (int i = 0; i < size; ++i) side_[i] = came_from_[i] = start_[i] = doubt_[i] = Real(0.0);
   }
 
   /// Begins with instance `from` of `start` in lane `lane`.
@@ -77,7 +77,7 @@ class RootSides {
     Mask result(false);
     if constexpr (System::remembers_sides) {
       for (int i = 0; i < events; ++i) {
-        result = result | (remembered_[i] * start_[i] < Real(-surface) * range_[i]);
+        result = result | (remembered_[i] * start_[i] < -max(Real(surface) * range_[i], doubt_[i]));
       }
     }
     return result;
@@ -88,30 +88,44 @@ class RootSides {
   MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
                                const Real (&fired)[size], const Real (&direction)[size], const Mask& moved) {
     if constexpr (System::has_state_events) {
+      double wanted[size];
+      static_for<events>([&](auto k) {
+        constexpr Event event = System::event(k);
+        wanted[k] = event.direction;
+      });
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
         // Others that happen to be zero have still to cross, unless that is no event: then they are across. Those that
-        // an action put there, from where they may leave as slowly as rounding, belong to the side on which they are
-        // seen next.
+        // an action put there belong to the side that they are heading for, or on which they are seen next if they
+        // leave as slowly as rounding or errors.
         const Real rounding = Real(surface) * scale_[i];
         const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), rounding)) & !jumped_;
         const Mask through = near & (passing_[i] != Real(0.0));
         const Mask put_there = (abs(value) <= rounding) & (abs(before_[i]) > rounding) & !jumped_;
-        // So do those that a new mode puts where errors of the integration hide zero, as the speed of a block that
-        // begins to slip, if they hardly move. What an action sets itself has no such errors.
-        Mask hidden = lanes & !put_there & !moved & !jumped_ & (abs(value) <= Real(most_noise) * abs(before_[i]));
-        Real doubt(0.0);
-        if (any(hidden)) {
-          doubt = drift(i, state);
-          hidden = hidden & (max(abs(value), abs(heading * state.path.h)) <= doubt) & (abs(before_[i]) > doubt);
-        }
-        doubt_[i] = select(lanes, select(hidden, doubt, Real(0.0)), doubt_[i]);
+        const Mask still = lanes & !moved & !jumped_;
+        Real known(0.0);
+        if constexpr (System::remembers_sides) known = start.side[i];
+        Real doubt = drift_at_zero(i, still, state, value, rounding);
+        // Nor do those have a side yet that a new mode puts where errors of the integration hide zero, as the speed of
+        // a block that begins to slip, if they hardly move. What an action sets itself has no such errors.
+        const Real leaving = max(abs(value), abs(heading * state.path.h));
+        const Mask hidden = still & !put_there & (leaving <= doubt) & (abs(before_[i]) > doubt);
+        // The side is known all the same where the discrete state has it, or where a new mode begins on zero of what
+        // occurs in one direction. Then the function keeps it until errors can no longer hide that it is across.
+        const Mask one_way = still & put_there & (leaving <= rounding) & (fired[i] == Real(0.0));
+        known = select((known == Real(0.0)) & one_way, Real(-wanted[i]), known);
+        const Mask kept = lanes & !jumped_ & (known != Real(0.0)) & (leaving <= max(rounding, doubt));
+        const Real next = select(abs(heading * state.path.h) > max(rounding, doubt), sign(heading), Real(0.0));
+        doubt = select(hidden, doubt, Real(0.0));
+        if (any(kept)) doubt = select(kept, max(Real(4.0) * leaving, Real(least_doubt) * reach(i, state)), doubt);
+        doubt_[i] = select(lanes, doubt, doubt_[i]);
         // At the begin of the step the polynomial is off by its rounding, and what began on zero is there still.
         Mask rests = at_begin_ & (fired[i] == Real(0.0)) & (value == before_[i]) & (abs(value) <= rounding);
         if constexpr (System::remembers_sides) rests = rests & (start.side[i] == Real(0.0));
         const Mask at_zero = rests | ((before_[i] == Real(0.0)) & (value == Real(0.0)));
-        const Real seen = select(put_there | hidden, Real(0.0), select(at_zero, came_from_[i], sign(value)));
+        const Real seen =
+            select(put_there, next, select(hidden, Real(0.0), select(at_zero, came_from_[i], sign(value))));
         Real sided = select(through, passing_[i], seen);
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
@@ -134,11 +148,10 @@ class RootSides {
         const Mask back = unseen | turned | (near & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
         Real side = select(fired[i] != Real(0.0), crossed, sided);
-        if constexpr (System::remembers_sides) {
-          side = select(start.side[i] != Real(0.0), start.side[i], side);
-          remembered_[i] = select(lanes, start.side[i], remembered_[i]);
-        }
+        side = select(known != Real(0.0), known, side);
+        if constexpr (System::remembers_sides) remembered_[i] = select(lanes, start.side[i], remembered_[i]);
         side_[i] = select(lanes, side, side_[i]);
+        came_from_[i] = select(lanes, side, came_from_[i]);
         start_[i] = select(lanes, select(rests, Real(0.0), value), start_[i]);
       }
       jumped_ = jumped_ & !lanes;
@@ -153,22 +166,37 @@ class RootSides {
       const Real begin = remembered_[i] * begin_of_step.value[i];
       const Real back = max(Real(no_progress) * tolerance, Real(4.0) * uncertain_ / abs(state.path.h));
       const Real soon = begin + back * max(remembered_[i] * begin_of_step.slope[i], Real(0.0));
-      return (begin < Real(-surface) * range_[i]) & (soon < Real(0.0));
+      return (begin < -max(Real(surface) * range_[i], doubt_[i])) & (soon < Real(0.0));
     } else {
       return Mask(false);
     }
   }
 
-  /// If function i begins on the surface, it may be on the other side than the discrete state has it by this much, its
-  /// rounding error. Otherwise an event that leaves its surface slowly would follow itself again and again. `begin`:
-  /// its value at the begin, positive on the side where it was.
+  /// If function i begins on the surface, it may be on the other side than its own by this much, its rounding error or
+  /// what errors of the steps hide. Otherwise an event that leaves its surface slowly would follow itself again and
+  /// again. `begin`: its value at the begin, positive on the side where it was.
   MANYFOLD_INLINE Real allowance(int i, const Real& begin) const {
+    const Real hidden = select((side_[i] != Real(0.0)) & (begin <= doubt_[i]), doubt_[i], Real(0.0));
     if constexpr (System::remembers_sides) {
       const Real rounding = Real(surface) * range_[i];
-      return select((remembered_[i] != Real(0.0)) & (begin <= rounding), rounding, Real(0.0));
+      return select((remembered_[i] != Real(0.0)) & (begin <= rounding), max(rounding, hidden), hidden);
     } else {
-      return Real(0.0);
+      return hidden;
     }
+  }
+
+  /// What is known to leave zero slowly in the lanes of `lanes` may be off by the errors of the steps too. `error`: of
+  /// the last one, in tolerances.
+  MANYFOLD_INLINE void widen_doubt(const Mask& lanes, int i, const State& state, const Real& error) {
+    const Mask open = lanes & (side_[i] != Real(0.0)) & (doubt_[i] > Real(0.0));
+    if (!any(open)) return;
+    doubt_[i] = select(open, max(doubt_[i], Real(most_drift) * error * reach(i, state)), doubt_[i]);
+  }
+
+  /// What one tolerance of every variable comes to in function i.
+  MANYFOLD_INLINE Real reach(int i, const State& state) const {
+    Real terms;
+    return tolerances(i, state, Real(1.0), terms);
   }
 
   /// What the errors of algebraic variables, which polynomials have in every step, come to in function i as far as the
@@ -180,7 +208,7 @@ class RootSides {
   Mask at_begin_ = Mask(false);                          ///< lanes whose events are where the step began
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
-  Real doubt_[size];                                     ///< if it is not: how large errors may be there
+  Real doubt_[size];                                     ///< where it begins on zero: how large errors may be there
   Real start_[size];                                     ///< root functions at the begin of the next step
   Real came_from_[size];                                 ///< the side at the begin of the last step
   Real scale_[size];                                     ///< largest size of the root functions in it
@@ -196,23 +224,41 @@ class RootSides {
   /// Errors that have added up over the steps are at most so many tolerances, but for problems that magnify them. With
   /// one tolerance, `bdf` lost its way with the block of tests/engine/sides_test.cpp in each of three runs.
   static constexpr double most_drift = 10.0;
+  /// What leaves zero slowly on a known side is across if it is so by this part of a tolerance at least. The event
+  /// before has errors too: a rope that goes slack too early stretches a little at first.
+  static constexpr double least_doubt = 0.01;
+
+  /// What errors that have added up come to in function i where it begins on zero; 0 where it does not.
+  MANYFOLD_INLINE Real drift_at_zero(int i, const Mask& lanes, const State& state, const Real& value,
+                                     const Real& rounding) const {
+    const Mask close = lanes & (abs(value) <= max(Real(most_noise) * abs(before_[i]), rounding));
+    if (!any(close)) return Real(0.0);
+    return select(close, drift(i, state), Real(0.0));
+  }
 
   /// `differential`: how many tolerances the errors of differential variables are.
   MANYFOLD_INLINE Real noise(int i, const State& state, const Real& differential) const {
+    Real terms;
+    const Real errors = tolerances(i, state, differential, terms);
+    return min(errors, Real(most_noise) * terms);
+  }
+
+  /// What these errors come to in function i, and the sum of its linearized terms.
+  MANYFOLD_INLINE Real tolerances(int i, const State& state, const Real& differential, Real& terms) const {
     Real along[n];
     Real none[n];
     for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
     Real errors(0.0);
-    Real terms(0.0);
+    terms = Real(0.0);
     for (int j = 0; j < n; ++j) {
       along[j] = Real(1.0);
       const Real slope = root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i];
-      const Real tolerances = System::algebraic_variables.contains(j) ? Real(1.0) : differential;
-      errors += tolerances * abs(slope / state.weight[j]);
+      const Real multiple = System::algebraic_variables.contains(j) ? Real(1.0) : differential;
+      errors += multiple * abs(slope / state.weight[j]);
       terms += abs(slope * state.y[j]);
       along[j] = Real(0.0);
     }
-    return min(errors, Real(most_noise) * terms);
+    return errors;
   }
 
   /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is

@@ -14,6 +14,7 @@
 #include "problems/transistor_amplifier/transistor_amplifier.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/error_scales.hpp"
+#include "tests/support/reference.hpp"
 #include "tests/support/sample.hpp"
 
 namespace manyfold::test {
@@ -53,14 +54,13 @@ Results solve(const LoadedKernel& kernel, double rtol, const std::vector<double>
 inline void expect_error_follows_tolerance(const LoadedKernel& kernel, const std::vector<double>& tolerances,
                                            double allowance, double power = 1.0) {
   const std::string& model = kernel.model.name;
-  std::ifstream file(source_folder() + "/problems/" + model + "/reference.json");
-  const auto reference = nlohmann::json::parse(file);
-  const auto exact = reference["values"].get<std::vector<double>>();
+  const Reference reference = reference_of(model);
+  const std::vector<double>& exact = reference.values;
   const auto scale = error_scales(model, exact.size());
   std::vector<double> errors;
   for (const double rtol : tolerances) {
     Ensemble ensemble = ensemble_at(kernel, rtol);
-    ensemble.t_end = reference["t_end"];
+    ensemble.t_end = reference.t_end;
     ensemble.repeat_defaults(1);
     const Results result = ensemble.solve();
     ASSERT_TRUE(succeeded(result.outcomes[0].status)) << model << " " << kernel.kernel->method << ": "

@@ -313,7 +313,7 @@ TEST(MixedIndex, OutputOfMultipliersBesideVariablesOfIndexOne) {
 }
 
 // The reference of the Test Set. Angles and their velocities; accelerations are no variables of this form.
-TEST(MixedIndex, AndrewsMechanismWithItsMassMatrix) {
+NIGHTLY_TEST(MixedIndex, AndrewsMechanismWithItsMassMatrix) {
   const std::vector<double> reference = {15.81077119629904,   -15.75637105984298, 0.04082224013073101,
                                          -0.5347301163226948, 0.5244099658805303, 0.5347301163226948,
                                          1.048080741042263};

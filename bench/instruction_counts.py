@@ -1,4 +1,4 @@
-"""Instructions that an instance takes, counted by Callgrind: instruction_counts.py --command MANYFOLD [--update].
+"""Instructions that an instance takes, counted by Callgrind: instruction_counts.py --command MANYFOLD [--update | --sample].
 
 Times are noisy on shared machines; counts are not. Each case is run with two numbers of instances, whose difference leaves
 out what a run takes once. Kernels are those for AVX2, which Valgrind knows but for one form of vmovq (3.19): where the
@@ -49,12 +49,15 @@ def main():
     parser = argparse.ArgumentParser(description="Instructions that an instance takes.")
     parser.add_argument("--command", required=True, type=os.path.abspath)
     parser.add_argument("--update", action="store_true", help="write the counts that others are compared with")
+    parser.add_argument("--sample", action="store_true", help="every other case")
     arguments = parser.parse_args()
+    if arguments.update and arguments.sample:
+        parser.error("--update takes all cases")
     before = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
     counts = {}
     changed = False
     with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
+        for case in CASES[::2] if arguments.sample else CASES:
             run(arguments.command, folder, case, 1, counted=False)  # compiles the kernel
             few = case[-1]
             both = [run(arguments.command, folder, case, instances, counted=True) for instances in (few, 3 * few)]

@@ -21,6 +21,7 @@
 #include "tests/support/ensembles.hpp"
 #include "tests/support/error_scales.hpp"
 #include "tests/support/netcdf_content.hpp"
+#include "tests/support/reference.hpp"
 
 namespace manyfold {
 namespace {
@@ -194,16 +195,15 @@ class Device : public testing::TestWithParam<Case> {
 };
 
 TEST_P(Device, ErrorOfTheNominalInstanceFollowsTheTolerance) {
-  std::ifstream file(test::source_folder() + "/problems/" + GetParam().model + "/reference.json");
-  const auto reference = nlohmann::json::parse(file);
-  const auto exact = reference["values"].get<std::vector<double>>();
+  const test::Reference reference = test::reference_of(GetParam().model);
+  const std::vector<double>& exact = reference.values;
   const auto scale = test::error_scales(GetParam().model, exact.size());
   for (const double rtol : {1e-3, 1e-4, 1e-6, 1e-8}) {
     if (rtol < GetParam().least_rtol() || (rtol == 1e-3 && GetParam().precision != "float32")) continue;
     // One instance in phases is thousands of tasks that wait for each other.
     if (rtol < 1e-6 && emulated() && GetParam().tier == Tier::phased) continue;
     test::Ensemble nominal = on_device(ensemble(rtol));
-    nominal.t_end = reference["t_end"];
+    nominal.t_end = reference.t_end;
     nominal.repeat_defaults(1);
     const test::Results result = nominal.solve();
     ASSERT_TRUE(succeeded(result.outcomes[0].status));

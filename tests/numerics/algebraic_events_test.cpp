@@ -142,7 +142,7 @@ TEST(AlgebraicEvents, OccurOnceForEachCrossing) {
   test::for_each_kernel<Divider, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
-TEST(AlgebraicEvents, DoNotDependOnTheirNeighbours) {
+NIGHTLY_TEST(AlgebraicEvents, DoNotDependOnTheirNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int k = 0; k < 13; ++k) rows.push_back({0.21 + 0.015 * k});
   test::expect_independent_lanes<Divider>(rows, 3.0);

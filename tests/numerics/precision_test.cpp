@@ -4,6 +4,7 @@
 #include "host/compiler/catalog.hpp"
 #include "tests/support/ensembles.hpp"
 #include "tests/support/error_scales.hpp"
+#include "tests/support/reference.hpp"
 #include "tests/support/sample.hpp"
 
 namespace manyfold {
@@ -25,11 +26,10 @@ test::Ensemble ensemble_of(const std::string& model, const std::string& method, 
 
 /// Error of the nominal instance against the problem's reference solution, in units of rtol.
 double nominal_error(test::Ensemble ensemble, const std::string& model) {
-  std::ifstream file(test::source_folder() + "/problems/" + model + "/reference.json");
-  const auto reference = nlohmann::json::parse(file);
-  const auto exact = reference["values"].get<std::vector<double>>();
+  const test::Reference reference = test::reference_of(model);
+  const std::vector<double>& exact = reference.values;
   const auto scale = test::error_scales(model, exact.size());
-  ensemble.t_end = reference["t_end"];
+  ensemble.t_end = reference.t_end;
   ensemble.repeat_defaults(1);
   const test::Results result = ensemble.solve();
   if (result.outcomes[0].status != Status::success) {
@@ -103,8 +103,7 @@ TEST(SinglePrecision, FollowsTolerancesThatRoundingAllows) {
 
 TEST(SinglePrecision, FindsTheEventsWhereTheyAre) {
   for (const std::string model : {"stick_slip", "rectifier"}) {
-    std::ifstream file(test::source_folder() + "/problems/" + model + "/reference.json");
-    const auto exact = nlohmann::json::parse(file)["event_times"].get<std::vector<double>>();
+    const std::vector<double> exact = test::reference_of(model).event_times;
     test::Ensemble ensemble = ensemble_of(model, "radau5", "float32", 1e-4);
     // More instances than a pack of double has lanes: conditions after events are found in parts.
     ensemble.repeat_defaults(12);

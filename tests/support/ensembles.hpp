@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "host/compiler/kernel_library.hpp"
 #include "host/engine/ensemble_run.hpp"
 #include "tests/support/environment.hpp"

@@ -34,12 +34,12 @@ constexpr bool is_sampled(std::size_t k, std::size_t first, std::size_t stride) 
   return nightly || k % stride == first;
 }
 
-/// Every other one of the cases, or all at night.
+/// Every other one of the cases, or every `stride`th, or all at night.
 template <class Case>
-std::vector<Case> sampled(const std::vector<Case>& cases) {
+std::vector<Case> sampled(const std::vector<Case>& cases, std::size_t stride = 2) {
   std::vector<Case> sample;
   for (std::size_t k = 0; k < cases.size(); ++k) {
-    if (is_sampled(k, 0, 2)) sample.push_back(cases[k]);
+    if (is_sampled(k, 0, stride)) sample.push_back(cases[k]);
   }
   return sample;
 }

@@ -171,9 +171,8 @@ class Crossings : public RootSides<System, Real, State> {
       Real near(0.0);
       const Mask without_side = lanes & (side == Real(0.0));
       if (any(without_side)) {
-        near = this->reach(i, state);
-        unclear = unclear | (without_side & grows_too_fast(sample, i, Real(1e-3) * near));
-        near = Real(4.0) * max(abs(sample[0].value[i]), abs(sample[0].slope[i])) + Real(10.0) * error * near;
+        unclear = unclear | (without_side & grows_too_fast(sample, i, Real(1e-3) * this->reach(i, state)));
+        near = Real(4.0) * max(abs(sample[0].value[i]), abs(sample[0].slope[i])) + this->step_errors(i, state, error);
       }
       const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
       for (int part = 0; part < parts; ++part) {

@@ -182,7 +182,10 @@ class Crossings : public RootSides<System, Real, State> {
         // no side. To the side from which it would have its event it leaves with what errors of this step do not hide.
         const Mask leaves = open & (side == Real(0.0));
         const Real& end = sample[part + 1].value[i];
-        if (any(leaves)) side = select(leaves & (!(abs(end) <= doubt_[i]) | (end * filter < -near)), sign(end), side);
+        if (any(leaves)) {
+          const Mask undecided = (abs(end) <= doubt_[i]) & (end * filter >= -near);
+          side = select(leaves & !undecided, sign(end), side);
+        }
         Ends values = Search::ends(sample, part, i, side);
         const Mask undefined = open & Search::leaves_domain(values);
         if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);

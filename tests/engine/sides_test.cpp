@@ -224,6 +224,125 @@ NIGHTLY_TEST(Sides, OfSlipsThatBeginWithNoSpeedForOthers) {
   expect_blocks<Block<0>, Bdf>();
 }
 
+/// Two blocks on a rough floor, linked by a spring; the first is pushed. The other goes on while one comes to rest.
+struct LinkedBlocks {
+  static constexpr const char* name = "linked_blocks";
+  static constexpr double t_span[] = {0.0, 12.0};
+  static constexpr Variable variables[] = {{.name = "x1"}, {.name = "v1"}, {.name = "x2"}, {.name = "v2"}};
+  enum { A, w, k, friction1, friction2, mode1, mode2 };
+  static constexpr Parameter parameters[] = {{.name = "A", .value = 2.1682314180866658},
+                                             {.name = "w", .value = 2.6822463063921185},
+                                             {.name = "k", .value = 6.702873515771141},
+                                             {.name = "friction1", .value = 1.1065207184170007},
+                                             {.name = "friction2", .value = 0.8465284444389665}};
+  static constexpr Event events[] = {
+      {.name = "stop1"}, {.name = "ahead1", .direction = 1}, {.name = "back1", .direction = -1},
+      {.name = "stop2"}, {.name = "ahead2", .direction = 1}, {.name = "back2", .direction = -1}};
+  static constexpr Discrete discrete[] = {{.name = "mode1"}, {.name = "mode2"}};
+  static constexpr auto force(int block, const auto& t, const auto& y, const auto& p) {
+    const auto spring = p[k] * (y[2] - y[0]);
+    return block == 0 ? p[A] * sin(p[w] * t) + spring : 0.0 * t - spring;
+  }
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    for (int i = 0; i < 2; ++i) {
+      const auto mode = p[mode1 + i];
+      f[2 * i] = y[2 * i + 1];
+      f[2 * i + 1] = select(mode == 0.0, 0.0 * y[1], force(i, t, y, p) - mode * p[friction1 + i]);
+    }
+  }
+  static constexpr void root(const auto& t, const auto& y, const auto&, const auto& p, auto& g) {
+    const auto one = 1.0 + 0.0 * y[1];
+    for (int i = 0; i < 2; ++i) {
+      const auto rests = p[mode1 + i] == 0.0;
+      g[3 * i] = select(rests, one, y[2 * i + 1]);
+      g[3 * i + 1] = select(rests, force(i, t, y, p) - p[friction1 + i], -one);
+      g[3 * i + 2] = select(rests, force(i, t, y, p) + p[friction1 + i], one);
+    }
+  }
+  static constexpr void action(auto event, const auto& t, auto& y, const auto&, const auto& p, auto& d) {
+    constexpr int block = event / 3;
+    if constexpr (event % 3 == 0) {
+      const auto pushed = force(block, t, y, p);
+      y[2 * block + 1] = 0.0 * t;
+      d[block] = select(abs(pushed) <= p[friction1 + block], 0.0 * pushed, select(pushed > 0.0, 1.0, -1.0));
+    } else {
+      d[block] = event % 3 == 1 ? 1.0 : -1.0;
+    }
+  }
+};
+
+// At 5.786 the first block turns round without rest. By the error of the first step's polynomial its speed, which has
+// just been put to zero, seemed to cross it at once, again and again: an event storm. SciPy as above.
+TEST(Sides, OfASpeedThatIsPutToZeroAndGoesOn) {
+  const EnsembleResult result =
+      Ensemble<LinkedBlocks, Radau5>(1).solve({.rtol = 1e-4, .atol = {1e-4}, .threads = 1}, {12.0});
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  EXPECT_EQ(result.events[0].size(), 29U);
+  constexpr double exact[] = {-0.1583619, 0.228222764, -0.0745076331, -0.364589166};
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-3) << v;
+}
+
+/// Two tanks in series that overflow: the level stays at the weir while more flows in than out.
+struct Tanks {
+  static constexpr const char* name = "tanks";
+  static constexpr double t_span[] = {0.0, 30.0};
+  static constexpr Variable variables[] = {
+      {.name = "level1", .initial = 0.5}, {.name = "level2", .initial = 0.5}, {.name = "lost"}};
+  enum { q, a, w, k1, k2, full1, full2 };
+  static constexpr Parameter parameters[] = {{.name = "q", .value = 0.9504950827740559},
+                                             {.name = "a", .value = 0.832843506233135},
+                                             {.name = "w", .value = 1.683334892782588},
+                                             {.name = "k1", .value = 1.1379190140302398},
+                                             {.name = "k2", .value = 0.8737463631127786}};
+  static constexpr Event events[] = {{.name = "overflows1", .direction = 1},
+                                     {.name = "falls1", .direction = -1},
+                                     {.name = "overflows2", .direction = 1},
+                                     {.name = "falls2", .direction = -1}};
+  static constexpr Discrete discrete[] = {{.name = "full1"}, {.name = "full2"}};
+  static constexpr void sides(const auto& p, auto& side) {
+    const auto none = 0.0 * p[full1];
+    side[0] = select(p[full1] == 0.0, none - 1.0, none);
+    side[2] = select(p[full2] == 0.0, none - 1.0, none);
+    side[1] = side[3] = none;
+  }
+  static constexpr auto excess(int tank, const auto& t, const auto& y, const auto& p) {
+    const auto passed = p[k1] * sqrt(y[0]);
+    return tank == 0 ? p[q] * (1.0 + p[a] * sin(p[w] * t)) - passed : passed - p[k2] * sqrt(y[1]) + 0.0 * t;
+  }
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[2] = 0.0 * t;
+    for (int i = 0; i < 2; ++i) {
+      const auto more = excess(i, t, y, p);
+      const auto full = p[full1 + i] == 1.0;
+      f[i] = select(full, 0.0 * more, more);
+      f[2] = f[2] + select(full, more, 0.0 * more);
+    }
+  }
+  static constexpr void root(const auto& t, const auto& y, const auto&, const auto& p, auto& g) {
+    const auto one = 1.0 + 0.0 * y[0];
+    for (int i = 0; i < 2; ++i) {
+      const auto full = p[full1 + i] == 1.0;
+      g[2 * i] = select(full, -one, y[i] - 1.0);
+      g[2 * i + 1] = select(full, excess(i, t, y, p), one);
+    }
+  }
+  static constexpr void action(auto event, const auto&, auto& y, const auto&, const auto&, auto& d) {
+    constexpr int tank = event / 2;
+    if constexpr (event % 2 == 0) y[tank] = 1.0 + 0.0 * y[tank];
+    d[tank] = event % 2 == 0 ? 1.0 : 0.0;
+  }
+};
+
+// The first level leaves the weir with no speed at 1.724292. The second tank overflows at 1.725514, in the same step,
+// and the first one did so again with it, by an error of 0.02 tolerances. SciPy as above.
+TEST(Sides, OfWhatLeavesZeroWhileAnotherEventOccurs) {
+  const EnsembleResult result = Ensemble<Tanks, Radau5>(1).solve({.rtol = 1e-4, .atol = {1e-4}, .threads = 1}, {30.0});
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  EXPECT_EQ(result.events[0].size(), 32U);
+  constexpr double exact[] = {0.357834369, 0.789854641, 3.42104994};
+  for (int v = 0; v < 3; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-3) << v;
+}
+
 /// A mass on a rope that goes slack where its force vanishes, and is tight again where the mass is as far away as the
 /// rope is long: the speed along the rope is lost. The distance leaves that length with the third power of time.
 struct Rope {

@@ -81,13 +81,14 @@ class StepController {
 
   /// Where algebraic variables jump, as with a source that is switched without an event, the error within a step across
   /// the jump does not fall with h. Once h is negligible, the jump is passed over: the error test of such a step sees
-  /// its end only. A feature of the solution so short would take more steps than anybody has.
+  /// its end only. A feature of the solution so short would take more steps than anybody has. A fast solution at a late
+  /// time has negligible steps too, but moves by more than a tolerance in each.
   MANYFOLD_INLINE void watch_for_jumps(const Options& options, const Real& t_end, State& state,
                                        const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
     if constexpr (tests_interior<System>()) {
-      const Real negligible = negligible_step(state.t, t_end);
       const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
-      const Mask found = stalled & (abs(h) <= negligible);
+      Mask found = stalled & (abs(h) <= negligible_step(state.t, t_end));
+      if (any(found)) found = found & rests(state, h);
       // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
       const Mask again = found & !state.discontinuous;
       const Mask shorten = stalled & !found & (failures_ > Real(0.0));
@@ -103,9 +104,11 @@ class StepController {
   /// of them h grows all the same, and Newton's method takes its time where it fails.
   MANYFOLD_INLINE void get_on(const Options& options, const Real& t_end, State& state, const Real& h,
                               const Mask& accepted, const Mask& failed) {
-    if (options.steps.fixed_step > 0.0) return;
     const Mask negligible = abs(h) <= negligible_step(state.t, t_end);
-    creeping_ = select(negligible, creeping_ + select(accepted, Real(1.0), Real(0.0)), Real(0.0));
+    creeping_ = select(negligible, creeping_, Real(0.0));
+    if (!any(negligible) || options.steps.fixed_step > 0.0) return;
+    const Real more = select(rests(state, h), creeping_ + Real(1.0), Real(0.0));
+    creeping_ = select(negligible & accepted, more, creeping_);
     const Mask creeps = negligible & (creeping_ > Real(most_creeping));
     state.h = select(creeps & accepted, limited(options, Real(2.0) * h), state.h);
     state.patient = state.patient | (creeps & failed);
@@ -153,6 +156,15 @@ class StepController {
   }
 
  private:
+  /// Lanes whose differential variables move by less than a tolerance in a step of length h.
+  static MANYFOLD_INLINE Mask rests(const State& state, const Real& h) {
+    Real motion(0.0);
+    for (int j = 0; j < System::n; ++j) {
+      if (System::derivative_occurs(j)) motion = max(motion, abs(h * state.dy[j] * state.weight[j]));
+    }
+    return motion < Real(1.0);
+  }
+
   /// The next step of a method with one order.
   MANYFOLD_INLINE void choose_by_estimate(const Options& options, Method& method, State& state,
                                           const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,
@@ -244,8 +256,8 @@ class StepController {
   static constexpr double failures_until_patient = 3.0;
   /// Failures in a row after which rounding errors of forces may be to blame.
   static constexpr double failures_until_lenient = 8.0;
-  /// Accepted steps in a row that are negligible beside the time: a start takes fewer than 50 of them to grow from the
-  /// resolution of t.
+  /// Accepted steps in a row that lead nowhere before h grows all the same. A start grows by a half in each: from the
+  /// resolution of t, 33 of them are negligible.
   static constexpr double most_creeping = 50.0;
   StepHistory<Real> history_;
   Real jacobian_age_ = Real(0.0);  ///< accepted steps since it was evaluated, where the rule of reuse asks
@@ -255,7 +267,7 @@ class StepController {
   Real rejections_;      ///< of these, by the error test
   Real failure_;         ///< status that the first other of these would lead to
   Real rejected_error_;  ///< error of the last rejected attempt
-  Real creeping_;        ///< accepted steps in a row that were negligible
+  Real creeping_;        ///< accepted steps in a row that lead nowhere
   Real begun_;           ///< the time of the last start
 };
 

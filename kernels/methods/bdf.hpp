@@ -328,15 +328,20 @@ class BackwardDifferentiation {
     Matrices& matrices = stages_.matrices();
     Memory& memory = state.memory;
     const Real change = leading / memory.factored;
-    renewed_ =
-        live & (stale | memory.singular | !(change >= Real(matrix_serves)) | !(change <= Real(1.0 / matrix_serves)));
+    // Steps of one length with the matrix of another: what single iterations leave in algebraic variables goes to and
+    // fro from step to step, and may be the error that keeps the length.
+    const Mask lasting =
+        (leading == memory.last_leading) & (change != Real(1.0)) & (state.contraction >= Real(doubtful_contraction));
+    renewed_ = live & (stale | memory.singular | lasting | !(change >= Real(matrix_serves)) |
+                       !(change <= Real(1.0 / matrix_serves)));
     const Real t = state.t + h;
     const LinearisationPoint<System, Real> predicted{t, y, dy, state.p, state.weight, state.rtol, h};
     matrices.template update<true>(renewed_, renewed_, predicted, memory, work,
                                    [&](const Mask& lanes) { return stages_.template factor<true>(lanes, leading); });
     memory.factored = select(renewed_, leading, memory.factored);
     // The rate of convergence is that of the matrix.
-    state.contraction = select(live & (leading != memory.last_leading), Real(100.0), state.contraction);
+    const Mask other = live & (lasting | (leading != memory.last_leading));
+    state.contraction = select(other, Real(100.0), state.contraction);
     memory.last_leading = select(live, leading, memory.last_leading);
     return live & memory.singular;
   }
@@ -462,6 +467,8 @@ class BackwardDifferentiation {
 
   /// c_j may differ from that of the matrix by this factor.
   static constexpr double matrix_serves = 0.6;
+  /// What theta/(1-theta) is taken for after ten steps in a row with one iteration each, from 0.1 by (8.11).
+  static constexpr double doubtful_contraction = 0.9;
 
   /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
   /// equation, as with IDA's IDASetSuppressAlg. Never that of variables of index 2: their differences show the errors

@@ -347,15 +347,15 @@ class Integrator {
     Real h = max(abs(state_.h), abs(passage_.proposed));
     const Real first_step = make_consistent(lanes, Real(10.0) * h, before);
     lanes = lanes & live();
-    const Real forward = select(state_.path.h < Real(0.0), Real(-1.0), Real(1.0));
-    const Mask storm = passage_.monitor.restart(lanes, state_, forward) | (lanes & restless);
-    const Mask arrived = lanes & (state_.t == t_end_);
-    status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
     const Real resolved = Real(1e-10) * max(abs(state_.t), abs(t_end_ - state_.t));
     const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
-    restart(lanes, forward * h);
+    h = select(state_.path.h < Real(0.0), -h, h);
+    const Mask storm = passage_.monitor.restart(lanes, state_, h) | (lanes & restless);
+    const Mask arrived = lanes & (state_.t == t_end_);
+    status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
+    restart(lanes, h);
     branch_.begin(lanes, state_);
   }
 

@@ -13,6 +13,7 @@ class Crossings : public RootSides<System, Real, State> {
   using Base::came_from_;
   using Base::doubt_;
   using Base::jumped_;
+  using Base::origin_;
   using Base::range_;
   using Base::scale_;
   using Base::side_;
@@ -26,17 +27,23 @@ class Crossings : public RootSides<System, Real, State> {
   static constexpr int events = System::events;
   static constexpr int size = System::events_size;
 
+  /// What `forget_step` needs.
+  struct BeforeStep {
+    Real start[size];
+    Real doubt[size];
+  };
+
   /// Samples the step in the lanes of `accepted`; where a root function may cross, locates its first event. Returns
   /// those lanes. In the lanes of `rough` a coarse answer will do. `error`: of the step, in tolerances. `tolerance`: of
-  /// places in units of the step. `start_before` gets the root functions at its begin. In the lanes of `unclear` a
-  /// shorter step tells the side of a function better.
+  /// places in units of the step. In the lanes of `unclear` a shorter step tells the side of a function better.
   MANYFOLD_INLINE Mask scan(const Mask& accepted, const Mask& rough, const State& state, const Real& error,
-                            const Real& tolerance, Real (&start_before)[size], Mask& unclear) {
+                            const Real& tolerance, BeforeStep& before, Mask& unclear) {
     for (int i = 0; i < events; ++i) {
-      start_before[i] = start_[i];
+      before.start[i] = start_[i];
       // Errors decide no more where the function has left zero, or has found its side.
       const Mask decided = ((came_from_[i] == Real(0.0)) & (side_[i] != Real(0.0))) | (abs(start_[i]) > doubt_[i]);
-      doubt_[i] = select(accepted & decided, Real(0.0), doubt_[i]);
+      doubt_[i] = select(decided, Real(0.0), doubt_[i]);
+      before.doubt[i] = doubt_[i];
       came_from_[i] = side_[i];
       root_[i] = Real(1.0);
     }
@@ -59,10 +66,11 @@ class Crossings : public RootSides<System, Real, State> {
   }
 
   /// The step is to be taken again in the lanes of `lanes`.
-  MANYFOLD_INLINE void forget_step(const Mask& lanes, const Real (&start_before)[size]) {
+  MANYFOLD_INLINE void forget_step(const Mask& lanes, const BeforeStep& before) {
     for (int i = 0; i < events; ++i) {
       side_[i] = select(lanes, came_from_[i], side_[i]);
-      start_[i] = select(lanes, start_before[i], start_[i]);
+      start_[i] = select(lanes, before.start[i], start_[i]);
+      doubt_[i] = select(lanes, before.doubt[i], doubt_[i]);
     }
   }
 
@@ -101,8 +109,8 @@ class Crossings : public RootSides<System, Real, State> {
 
   /// After the actions of the events of `fired`, at the consistent state of `start`.
   MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
-                               const Real (&fired)[size], const Mask& moved) {
-    Base::restart(lanes, state, start, fired, direction_, moved);
+                               const Real (&fired)[size], const Mask& moved, const Real& h) {
+    Base::restart(lanes, state, start, fired, direction_, moved, h);
   }
 
   /// Function i has not crossed in the step in the lanes of `lanes`, at the end of which it has the value `end`.
@@ -141,12 +149,26 @@ class Crossings : public RootSides<System, Real, State> {
     return lanes & (scale_[i] <= this->noise(i, state));
   }
 
-  /// What begins on zero and leaves slowly grows by the third power of time at most. Function i, which has no side yet,
-  /// grows faster where it has been on the other side before. `least`: what is smaller may be rounding.
+  /// Is function i zero at the begin of the step, beside what it is a little later?
+  static MANYFOLD_INLINE Mask begins_on_zero(const Roots (&sample)[parts + 1], int i) {
+    return abs(sample[0].value[i]) <= Real(1e-3) * abs(sample[1].value[i]);
+  }
+
+  /// Does function i, which begins on zero, owe what it is a little later to its curvature? `least`: what is smaller
+  /// may be rounding; 0: functions of t have no errors.
+  static MANYFOLD_INLINE Mask leaves_slowly(const Roots (&sample)[parts + 1], int i, const Real& least) {
+    const Real first = abs(sample[1].value[i]);
+    const Mask curved = abs(sample[0].slope[i]) < Real(0.5 * parts) * first;
+    return begins_on_zero(sample, i) & curved & (first > least) & (least > Real(0.0));
+  }
+
+  /// What begins on zero and leaves slowly grows with the second or third power of time: eightfold from the first
+  /// sample to the second. Function i, which has no side yet, grows faster where it has been on the other side before.
+  /// `least`: what is smaller may be rounding.
   static MANYFOLD_INLINE Mask grows_too_fast(const Roots (&sample)[parts + 1], int i, const Real& least) {
     const Real first = abs(sample[1].value[i]);
     const Real second = sample[2].value[i] * sign(sample[1].value[i]);
-    return (abs(sample[0].value[i]) <= Real(1e-3) * first) & (second > Real(9.0) * first) & (second > least);
+    return begins_on_zero(sample, i) & (second > Real(9.0) * first) & (second > least);
   }
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
@@ -155,10 +177,7 @@ class Crossings : public RootSides<System, Real, State> {
                                const Roots (&sample)[parts + 1], const Real& error, const Real& tolerance,
                                Mask& unclear) {
     double wanted[size];
-    static_for<events>([&](auto k) {
-      constexpr Event event = System::event(k);
-      wanted[k] = event.direction;
-    });
+    Base::get_directions(wanted);
     for (int i = 0; i < events; ++i) {
       Mask open = lanes;
       if constexpr (System::algebraic_variables.next(0) >= 0) {
@@ -170,20 +189,23 @@ class Crossings : public RootSides<System, Real, State> {
       const Real filter(wanted[i]);
       Real near(0.0);
       const Mask without_side = lanes & (side == Real(0.0));
+      const Mask doubtful = lanes & (doubt_[i] > Real(0.0));
+      Real visible(0.0);
+      if (any(without_side | doubtful)) visible = Real(1e-3) * this->reach(i, state);
       if (any(without_side)) {
-        unclear = unclear | (without_side & grows_too_fast(sample, i, Real(1e-3) * this->reach(i, state)));
-        near = Real(4.0) * max(abs(sample[0].value[i]), abs(sample[0].slope[i])) + this->step_errors(i, state, error);
+        unclear = unclear | (without_side & grows_too_fast(sample, i, visible));
+        near = this->hidden_motion(i, state, error);
       }
       const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
       for (int part = 0; part < parts; ++part) {
         const Real left(double(part) / parts - 1.0);
         Real right(double(part + 1) / parts - 1.0);
         // Where it has just left the surface, a dip is an error of the polynomial. As long as errors may decide, it has
-        // no side. To the side from which it would have its event it leaves with what errors of this step do not hide.
+        // no side. They hide where zero is, but less of how far it has moved.
         const Mask leaves = open & (side == Real(0.0));
         const Real& end = sample[part + 1].value[i];
         if (any(leaves)) {
-          const Mask undecided = (abs(end) <= doubt_[i]) & (end * filter >= -near);
+          const Mask undecided = (abs(end) <= doubt_[i]) & ((end - origin_[i]) * sign(end) <= near);
           side = select(leaves & !undecided, sign(end), side);
         }
         Ends values = Search::ends(sample, part, i, side);
@@ -214,6 +236,8 @@ class Crossings : public RootSides<System, Real, State> {
           lo = select(left_it, top, lo);
           value_lo = select(left_it, -above, value_lo);
         }
+        // It may be on its side for a moment that the samples do not show.
+        unclear = unclear | (at_once & doubtful & !at_begin & leaves_slowly(sample, i, visible));
         if (any(dip)) {
           Real bottom;
           Real below;

@@ -172,11 +172,12 @@ class EventMonitor {
     return unsettled;
   }
 
-  /// After the actions, at a consistent state: where the root functions are, and what is scheduled next. Returns the
-  /// lanes in which events follow each other without progress in time.
-  MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& forward) {
+  /// After the actions, at a consistent state: where the root functions are, and what is scheduled next. `h`: the next
+  /// step. Returns the lanes in which events follow each other without progress in time.
+  MANYFOLD_INLINE Mask restart(const Mask& lanes, const State& state, const Real& h) {
+    const Real forward = select(h < Real(0.0), Real(-1.0), Real(1.0));
     const auto start = event_start<System>(state.t, forward, state.y, state.dy, state.p);
-    crossings_.restart(lanes, state, start, fired_, moved_);
+    crossings_.restart(lanes, state, start, fired_, moved_, h);
     if constexpr (System::scheduled_times > 0) {
       Real next = forward * Real(largest_number);
       static_for<System::scheduled_times>([&](auto slot) {
@@ -213,10 +214,10 @@ class EventMonitor {
   /// The first crossing in the lanes of `accepted`: into `result`, its time into `time`.
   MANYFOLD_INLINE void find_crossing(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
                                      const Real& error, const Real& resolution, Found& result, Real& time) {
-    Real start_before[size];
+    typename Crossings<System, Real, State>::BeforeStep before;
     Mask unclear(false);
     const Mask crossing =
-        crossings_.scan(accepted, rough, state, error, resolution / abs(state.path.h), start_before, unclear);
+        crossings_.scan(accepted, rough, state, error, resolution / abs(state.path.h), before, unclear);
     if (!any(crossing)) return;
     Real first(1.0);  // in units of the step; positive: none
     for (int i = 0; i < events; ++i) first = min(first, crossings_.root(i));
@@ -229,7 +230,7 @@ class EventMonitor {
     cut = select(shorter, begin + Real(0.125) * state.path.h, cut);
     result.again = result.again | shorter;
     if (any(result.again)) {
-      crossings_.forget_step(result.again, start_before);
+      crossings_.forget_step(result.again, before);
       result.cut = cut;
       crossed = crossed & !result.again;
     }

@@ -18,7 +18,7 @@ class RootSides {
   static constexpr int size = System::events_size;
 
   MANYFOLD_INLINE RootSides() {
-    for (int i = 0; i < size; ++i) side_[i] = came_from_[i] = start_[i] = doubt_[i] = Real(0.0);
+    for (int i = 0; i < size; ++i) side_[i] = came_from_[i] = start_[i] = doubt_[i] = origin_[i] = Real(0.0);
   }
 
   /// Begins with instance `from` of `start` in lane `lane`.
@@ -41,6 +41,7 @@ class RootSides {
         put(side_[i], sided > 0.0 ? 1.0 : sided < 0.0 ? -1.0 : 0.0);
         put(start_[i], value);
         put(doubt_[i], 0.0);
+        put(origin_[i], 0.0);
       }
     }
     put(uncertain_, 0.0);
@@ -84,15 +85,13 @@ class RootSides {
   }
 
   /// After the actions, at the consistent state of `start`. `direction`: in which those of `fired` crossed. In the
-  /// lanes of `moved` the actions have changed differential variables.
+  /// lanes of `moved` the actions have changed differential variables. `h`: the next step.
   MANYFOLD_INLINE void restart(const Mask& lanes, const State& state, const EventStart<System, Real>& start,
-                               const Real (&fired)[size], const Real (&direction)[size], const Mask& moved) {
+                               const Real (&fired)[size], const Real (&direction)[size], const Mask& moved,
+                               const Real& h) {
     if constexpr (System::has_state_events) {
       double wanted[size];
-      static_for<events>([&](auto k) {
-        constexpr Event event = System::event(k);
-        wanted[k] = event.direction;
-      });
+      get_directions(wanted);
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
@@ -103,34 +102,16 @@ class RootSides {
         const Mask near = (abs(value) <= max(Real(4.0) * abs(before_[i]), rounding)) & !jumped_;
         const Mask through = near & (passing_[i] != Real(0.0));
         const Mask put_there = (abs(value) <= rounding) & (abs(before_[i]) > rounding) & !jumped_;
-        const Mask still = lanes & !moved & !jumped_;
-        Real known(0.0);
-        if constexpr (System::remembers_sides) known = start.side[i];
-        Real doubt = drift_at_zero(i, still, state, value, rounding);
-        // Nor do those have a side yet that a new mode puts where errors of the integration hide zero, as the speed of
-        // a block that begins to slip, if they hardly move. What an action sets itself has no such errors.
-        const Real leaving = max(abs(value), abs(heading * state.path.h));
-        // What errors hid before another event, they hide after it.
-        const Mask open = lanes & !jumped_ & !through & (fired[i] == Real(0.0)) & (doubt_[i] > Real(0.0)) &
-                          (max(abs(before_[i]), abs(value)) <= doubt_[i]);
-        const Mask hidden =
-            (open & (side_[i] == Real(0.0))) | (still & !put_there & (leaving <= doubt) & (abs(before_[i]) > doubt));
-        // The side is known all the same where the discrete state has it, or where a new mode begins on zero of what
-        // occurs in one direction. Then the function keeps it until errors can no longer hide that it is across.
-        const Mask one_way = still & put_there & (leaving <= rounding) & (fired[i] == Real(0.0));
-        known = select(known == Real(0.0), select(one_way, Real(-wanted[i]), select(open, side_[i], known)), known);
-        const Mask slow = lanes & !jumped_ & (leaving <= max(rounding, doubt));
-        const Mask kept = (known != Real(0.0)) & (slow | open);
-        const Real next = select(abs(heading * state.path.h) > max(rounding, doubt), sign(heading), Real(0.0));
-        doubt = select(open, max(doubt_[i], doubt), select(hidden, doubt, Real(0.0)));
-        const Mask begins = kept & !open;
-        if (any(begins)) doubt = select(begins, max(Real(4.0) * leaving, Real(least_doubt) * reach(i, state)), doubt);
+        Real stated(0.0);
+        if constexpr (System::remembers_sides) stated = start.side[i];
+        const Mask crosses = (fired[i] != Real(0.0)) | through;
+        const Leave leave = leaves_zero(i, lanes, moved, crosses, put_there, state, start.roots, h, stated, wanted[i]);
         // At the begin of the step the polynomial is off by its rounding, and what began on zero is there still.
         Mask rests = at_begin_ & (fired[i] == Real(0.0)) & (value == before_[i]) & (abs(value) <= rounding);
         if constexpr (System::remembers_sides) rests = rests & (start.side[i] == Real(0.0));
         const Mask at_zero = rests | ((before_[i] == Real(0.0)) & (value == Real(0.0)));
-        const Real seen =
-            select(put_there, next, select(hidden, Real(0.0), select(at_zero, came_from_[i], sign(value))));
+        const Real by_value = select(at_zero, came_from_[i], sign(value));
+        const Real seen = select(put_there, leave.next, select(leave.hidden, Real(0.0), by_value));
         Real sided = select(through, passing_[i], seen);
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
@@ -153,11 +134,12 @@ class RootSides {
         const Mask back = unseen | turned | (near & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
         Real side = select(fired[i] != Real(0.0), crossed, sided);
-        side = select(known != Real(0.0), known, side);
+        side = select(leave.side != Real(0.0), leave.side, side);
         // What begins on zero and is heading for its side may seem to be across at first, by errors of the step.
         const Mask on_surface = (side != Real(0.0)) & (abs(value) <= rounding) & !jumped_;
-        doubt = select(on_surface, max(max(doubt, rounding), Real(1e-300)), doubt);
+        const Real doubt = select(on_surface, max(max(leave.doubt, rounding), Real(1e-300)), leave.doubt);
         doubt_[i] = select(lanes, doubt, doubt_[i]);
+        origin_[i] = select(lanes, leave.origin, origin_[i]);
         if constexpr (System::remembers_sides) remembered_[i] = select(lanes, start.side[i], remembered_[i]);
         side_[i] = select(lanes, side, side_[i]);
         came_from_[i] = select(lanes, side, came_from_[i]);
@@ -168,6 +150,14 @@ class RootSides {
   }
 
  protected:
+  /// The directions in which crossings are events; 0: both.
+  static MANYFOLD_INLINE void get_directions(double (&wanted)[size]) {
+    static_for<events>([&](auto k) {
+      constexpr Event event = System::event(k);
+      wanted[k] = event.direction;
+    });
+  }
+
   /// Is function i on the other side than the discrete state has it, at the begin of the step already? A function
   /// that is back within the uncertainty of the last event's time was only found a little early.
   MANYFOLD_INLINE Mask astray(int i, const State& state, const Roots& begin_of_step, const Real& tolerance) const {
@@ -199,12 +189,13 @@ class RootSides {
   MANYFOLD_INLINE void widen_doubt(const Mask& lanes, int i, const State& state, const Real& error) {
     const Mask open = lanes & (side_[i] != Real(0.0)) & (doubt_[i] > Real(0.0));
     if (!any(open)) return;
-    doubt_[i] = select(open, max(doubt_[i], step_errors(i, state, error)), doubt_[i]);
+    doubt_[i] = select(open, max(doubt_[i], Real(most_in_step) * error * reach(i, state)), doubt_[i]);
   }
 
-  /// What the error of the last step, `error` tolerances, may come to in function i within the step.
-  MANYFOLD_INLINE Real step_errors(int i, const State& state, const Real& error) const {
-    return Real(most_in_step) * error * reach(i, state);
+  /// Errors hide no more of how far function i has moved since it began on zero, in steps with an error of `error`
+  /// tolerances.
+  MANYFOLD_INLINE Real hidden_motion(int i, const State& state, const Real& error) const {
+    return (Real(least_doubt) + Real(most_in_step) * error) * reach(i, state);
   }
 
   /// What one tolerance of every variable comes to in function i.
@@ -215,14 +206,17 @@ class RootSides {
 
   /// What the errors of algebraic variables, which polynomials have in every step, come to in function i as far as the
   /// tolerances tell.
-  MANYFOLD_INLINE Real noise(int i, const State& state) const { return noise(i, state, Real(0.0)); }
-  /// What the errors of all variables come to there; those of differential ones add up over steps.
-  MANYFOLD_INLINE Real drift(int i, const State& state) const { return noise(i, state, Real(most_drift)); }
+  MANYFOLD_INLINE Real noise(int i, const State& state) const {
+    Real terms;
+    const Real errors = tolerances(i, state, Real(0.0), terms);
+    return min(errors, Real(most_noise) * terms);
+  }
 
   Mask at_begin_ = Mask(false);                          ///< lanes whose events are where the step began
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real doubt_[size];                                     ///< where it begins on zero: how large errors may be there
+  Real origin_[size];                                    ///< and the value with which it began, for all it is known
   Real start_[size];                                     ///< root functions at the begin of the next step
   Real came_from_[size];                                 ///< the side at the begin of the last step
   Real scale_[size];                                     ///< largest size of the root functions in it
@@ -235,32 +229,78 @@ class RootSides {
   static constexpr double most_uncertain = 1e-4;
   /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
   static constexpr double most_noise = 1e-3;
-  /// Errors that have added up over the steps are at most so many tolerances, but for problems that magnify them. With
-  /// one tolerance, `bdf` lost its way with the block of tests/engine/sides_test.cpp in each of three runs.
-  static constexpr double most_drift = 10.0;
-  /// Within a step the polynomial is off by so many times the estimate at most. With 1, one of 400 blocks of
-  /// tests/engine/sides_test.cpp ended in an event storm; 10 hides bounces of 35 tolerances.
+  /// Errors that have added up over the steps are at most so many tolerances of the error test, but for problems that
+  /// magnify them. With 10, `bdf` lost its way with 9 of 100 belts like that of tests/engine/sides_test.cpp at 1e-8.
+  static constexpr double most_drift = 100.0;
+  /// Within a step the polynomial is off by so many times the estimate at most. With 1, one of 500 blocks like those of
+  /// tests/engine/sides_test.cpp ended in an event storm; with 10, bounces of 35 tolerances are hidden.
   static constexpr double most_in_step = 3.0;
   /// What leaves zero slowly on a known side is across if it is so by this part of a tolerance at least. The event
-  /// before has errors too: a rope that goes slack too early stretches a little at first.
+  /// before has errors too: a rope that goes slack too early stretches a little at first. Without a side, it has to
+  /// move so far to get one. With 0.1, five of 150 ropes that are slack for a moment had no event at 1e-4.
   static constexpr double least_doubt = 0.01;
+  /// And if it is so by so many times what it begins with there, or moves in a step.
+  static constexpr double far = 4.0;
+  /// It may begin so if it is at most this part of the errors that have added up.
+  static constexpr double slowly = 0.1;
 
-  /// What errors that have added up come to in function i where it begins on zero; 0 where it does not.
-  MANYFOLD_INLINE Real drift_at_zero(int i, const Mask& lanes, const State& state, const Real& value,
-                                     const Real& rounding) const {
-    const Mask close = lanes & (abs(value) <= max(Real(most_noise) * abs(before_[i]), rounding));
-    if (!any(close)) return Real(0.0);
-    return select(close, drift(i, state), Real(0.0));
+  /// How a function leaves zero after an event.
+  struct Leave {
+    Mask hidden;  ///< errors decide on which side it is
+    Real side;    ///< its side, whatever the errors; 0: not known
+    Real doubt;   ///< how large errors may be there
+    Real origin;  ///< its value where errors began to decide
+    Real next;    ///< the side that it is heading for; 0: it hardly moves
+  };
+
+  /// How function i leaves zero. `crosses`: the lanes in which it crosses zero at the event; `stated`: the side that
+  /// the discrete state has; `wanted`: the direction of the function's events.
+  MANYFOLD_INLINE Leave leaves_zero(int i, const Mask& lanes, const Mask& moved, const Mask& crosses,
+                                    const Mask& put_there, const State& state, const Roots& here, const Real& h,
+                                    const Real& stated, double wanted) const {
+    const Real rounding = Real(surface) * scale_[i];
+    const Real value = abs(here.value[i]);
+    const Real motion = abs(here.slope[i] * h);
+    const Real leaving = max(value, motion);
+    const Real before = abs(before_[i]);
+    // A new mode may put it where errors of the integration hide zero, as the speed of a block that begins to slip.
+    // What an action sets itself has no such errors.
+    const Mask still = lanes & !moved & !jumped_;
+    const Mask close = still & (value <= max(Real(most_noise) * before, rounding));
+    Real drifted(0.0);
+    Real slow = rounding;
+    Mask exact(true);
+    if (any(close)) {
+      Real terms;
+      const Real errors = tolerances(i, state, Real(most_drift), terms);
+      const Real noise_of_terms = Real(most_noise) * terms;
+      drifted = select(close, min(errors, noise_of_terms), Real(0.0));
+      slow = max(rounding, select(close, min(Real(slowly) * errors, noise_of_terms), Real(0.0)));
+      exact = value <= Real(1e3 * epsilon<Real>) * terms;
+    }
+    const Mask hides = still & !(put_there & exact) & (leaving <= drifted) & (before > drifted);
+    // What errors hid before another event, they hide after it.
+    const Mask open = lanes & !jumped_ & !crosses & (doubt_[i] > Real(0.0)) & (max(before, value) <= doubt_[i]);
+    // The side is known all the same where the discrete state has it, or where a new mode begins on zero of what occurs
+    // in one direction. Then the function keeps it until errors can no longer hide that it is across.
+    const Mask one_way = still & put_there & (leaving <= rounding) & !crosses;
+    const Real other = select(one_way, Real(-wanted), select(open, side_[i], Real(0.0)));
+    Leave result;
+    result.side = select(stated != Real(0.0), stated, other);
+    result.hidden = hides | (open & (side_[i] == Real(0.0)));
+    result.doubt = select(open, max(doubt_[i], drifted), select(hides, drifted, Real(0.0)));
+    result.origin = select(open, origin_[i], here.value[i]);
+    const Mask begins = lanes & !jumped_ & !open & (result.side != Real(0.0)) & (leaving <= slow);
+    if (any(begins)) {
+      const Real across = max(-result.side * here.value[i], motion);
+      result.doubt = select(begins, max(Real(far) * across, Real(least_doubt) * reach(i, state)), result.doubt);
+    }
+    result.next = select(motion > max(rounding, drifted), sign(here.slope[i]), Real(0.0));
+    return result;
   }
 
-  /// `differential`: how many tolerances the errors of differential variables are.
-  MANYFOLD_INLINE Real noise(int i, const State& state, const Real& differential) const {
-    Real terms;
-    const Real errors = tolerances(i, state, differential, terms);
-    return min(errors, Real(most_noise) * terms);
-  }
-
-  /// What these errors come to in function i, and the sum of its linearized terms.
+  /// What errors of the variables come to in function i, of one tolerance in algebraic ones and `differential` in
+  /// others, and the sum of its linearized terms.
   MANYFOLD_INLINE Real tolerances(int i, const State& state, const Real& differential, Real& terms) const {
     Real along[n];
     Real none[n];

@@ -69,30 +69,37 @@ struct Friction {
   static constexpr double t_span[] = {0.0, 30.0};
   static constexpr Variable variables[] = {
       {.name = "x"}, {.name = "v", .initial = 0.3}, {.name = "force", .algebraic = true}};
-  static constexpr Parameter parameters[] = {{.name = "most", .value = 1.2}};
+  enum { most, amplitude, w, c, decay, slips };
+  static constexpr Parameter parameters[] = {{.name = "most", .value = 1.2},
+                                             {.name = "amplitude", .value = 0.24},
+                                             {.name = "w", .value = 0.9},
+                                             {.name = "c", .value = 0.05},
+                                             {.name = "decay", .value = 0.2}};
   static constexpr Event events[] = {
       {.name = "stop"}, {.name = "slip_back", .direction = 1}, {.name = "slip_ahead", .direction = -1}};
   static constexpr Discrete discrete[] = {{.name = "slips"}};
-  static constexpr auto belt(const auto& t) { return 0.3 + 0.24 * sin(0.9 * t); }
-  static constexpr auto hold(const auto& t, const auto& y) { return 0.216 * cos(0.9 * t) + 4.0 * y[0] + 0.05 * y[1]; }
+  static constexpr auto belt(const auto& t, const auto& p) { return 0.3 + p[amplitude] * sin(p[w] * t); }
+  static constexpr auto hold(const auto& t, const auto& y, const auto& p) {
+    return p[amplitude] * p[w] * cos(p[w] * t) + 4.0 * y[0] + p[c] * y[1];
+  }
   static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
     f[0] = y[1];
-    f[1] = y[2] - 4.0 * y[0] - 0.05 * y[1];
-    const auto slides = p[1] * (0.7 + (p[0] - 0.7) * exp(-abs(y[1] - belt(t)) / 0.2));
-    f[2] = y[2] - select(p[1] == 0.0, hold(t, y), slides);
+    f[1] = y[2] - 4.0 * y[0] - p[c] * y[1];
+    const auto slides = p[slips] * (0.7 + (p[most] - 0.7) * exp(-abs(y[1] - belt(t, p)) / p[decay]));
+    f[2] = y[2] - select(p[slips] == 0.0, hold(t, y, p), slides);
   }
   static constexpr void root(const auto& t, const auto& y, const auto&, const auto& p, auto& g) {
-    const auto rests = p[1] == 0.0;
+    const auto rests = p[slips] == 0.0;
     const auto none = 1.0 + 0.0 * y[0];
-    g[0] = select(rests, none, y[1] - belt(t));
-    g[1] = select(rests, hold(t, y) - p[0], -none);
-    g[2] = select(rests, hold(t, y) + p[0], none);
+    g[0] = select(rests, none, y[1] - belt(t, p));
+    g[1] = select(rests, hold(t, y, p) - p[most], -none);
+    g[2] = select(rests, hold(t, y, p) + p[most], none);
   }
   static constexpr void action(auto event, const auto& t, auto& y, const auto&, const auto& p, auto& d) {
     if constexpr (event == 0) {
-      const auto holds = abs(hold(t, y)) <= p[0];
-      d[0] = select(holds, 0.0, -p[1]);
-      y[1] = select(holds, belt(t), y[1]);
+      const auto holds = abs(hold(t, y, p)) <= p[most];
+      d[0] = select(holds, 0.0, -p[slips]);
+      y[1] = select(holds, belt(t, p), y[1]);
     }
     if constexpr (event == 1) d[0] = 1.0;
     if constexpr (event == 2) d[0] = -1.0;
@@ -121,6 +128,44 @@ NIGHTLY_TEST(Sides, AreThoseOnWhichAFunctionIsBeyondErrorsForOthers) {
   expect_stick_slip<Radau5>();
   expect_stick_slip<Esdirk54>();
   expect_stick_slip<Bdf>();
+}
+
+struct ReferenceBelt {
+  double parameters[5];
+  std::vector<double> times;
+};
+
+// SciPy as above. At 1e-8 the speeds differ by 5e-11 to 2e-8 where a slip begins, and the slopes say the wrong side.
+// The fifth slip of the first block ended at once, and it slid the wrong way, with success. With the second, `bdf` took
+// 80,680 steps: what Newton's method left in the force went to and fro. It takes 2,159.
+template <template <class, class> class Method>
+void expect_tight_stick_slip() {
+  const ReferenceBelt belts[] = {
+      {{1.1848722831012446, 0.2597223918822061, 1.5228744878770386, 0.12573103577894557, 0.22345593862125326},
+       {0.532340311, 2.887081126, 4.521311062, 6.912142675, 8.584115288, 10.992970537, 12.676563153, 15.095329494,
+        16.783547842, 19.208025398, 20.898379016, 23.326232302, 25.017672309, 27.44755011, 29.139580324}},
+      {{0.945574006693706, 0.2781094670272225, 0.943307329096994, 0.030650587151817052, 0.26493440724759354},
+       {0.481202176, 3.211638193, 5.109039852, 10.923555568, 12.112330113, 17.848914245, 19.148391935, 24.852123823,
+        26.144315677}}};
+  for (const ReferenceBelt& belt : belts) {
+    Ensemble<Friction, Method> ensemble(1);
+    for (std::size_t i = 0; i < 5; ++i) ensemble.set(Friction::parameters[i].name, belt.parameters[i]);
+    const EnsembleResult result = ensemble.solve({.rtol = 1e-8, .atol = {1e-8}, .threads = 1}, {30.0});
+    ASSERT_EQ(result.outcomes[0].status, Status::success);
+    EXPECT_LE(result.outcomes[0].counters.steps, 5000);
+    ASSERT_EQ(result.events[0].size(), belt.times.size());
+    // Slips leave slowly: `radau5` is off by 4e-9, `bdf` by 1e-6.
+    for (std::size_t k = 0; k < belt.times.size(); ++k) EXPECT_NEAR(result.events[0][k].time, belt.times[k], 3e-6);
+  }
+}
+
+TEST(Sides, OfABeltAtATightTolerance) {
+  expect_tight_stick_slip<Radau5>();
+  expect_tight_stick_slip<Bdf>();
+}
+NIGHTLY_TEST(Sides, OfABeltAtATightToleranceForOthers) {
+  expect_tight_stick_slip<Rodas5p>();
+  expect_tight_stick_slip<Esdirk54>();
 }
 
 /// A block that a force pushes against dry friction: it slips ahead or back, or rests. A slip begins with no speed and
@@ -193,7 +238,7 @@ constexpr ReferenceBlock blocks[] = {
      11}};
 
 // With sides, dips that are errors of the first step's polynomial ended slips at once, again and again: an event storm
-// in 423 of 500 blocks. Without, the end of the last slip but one of the second and third block was lost, with success.
+// in 423 of 500 blocks. Without, the end of a short slip of the second and of the third block was lost, with success.
 template <class Model, template <class, class> class Method>
 void expect_blocks() {
   for (const double rtol : {1e-4, 1e-6}) {
@@ -222,6 +267,37 @@ NIGHTLY_TEST(Sides, OfSlipsThatBeginWithNoSpeedForOthers) {
   expect_blocks<Block<-1>, Bdf>();
   expect_blocks<Block<0>, Radau5>();
   expect_blocks<Block<0>, Bdf>();
+}
+
+// Blocks whose slips begin at different times, beside each other and alone: not a bit differs.
+template <class Model>
+void expect_independent_blocks() {
+  constexpr std::size_t instances = 13;
+  std::vector<std::vector<double>> values(5);
+  for (std::size_t k = 0; k < instances; ++k) {
+    for (std::size_t j = 0; j < 5; ++j) {
+      values[j].push_back(blocks[k % 3].parameters[j] * (1.0 + 0.01 * static_cast<double>(k * j % 7)));
+    }
+  }
+  const SolverOptions options{.rtol = 1e-4, .atol = {1e-4}, .threads = 1};
+  Ensemble<Model, Radau5> together(instances);
+  for (std::size_t j = 0; j < 5; ++j) together.set(Model::parameters[j].name, values[j]);
+  const EnsembleResult result = together.solve(options, {12.0});
+  for (std::size_t k = 0; k < instances; ++k) {
+    Ensemble<Model, Radau5> alone(1);
+    for (std::size_t j = 0; j < 5; ++j) alone.set(Model::parameters[j].name, values[j][k]);
+    const EnsembleResult one = alone.solve(options, {12.0});
+    ASSERT_EQ(result.events[k].size(), one.events[0].size()) << k;
+    for (std::size_t e = 0; e < one.events[0].size(); ++e) {
+      EXPECT_EQ(result.events[k][e].time, one.events[0][e].time) << k;
+    }
+    for (int v = 0; v < 2; ++v) EXPECT_EQ(result.value(static_cast<int>(k), 0, v), one.value(0, 0, v)) << k;
+  }
+}
+
+TEST(Sides, DoNotDependOnNeighbours) {
+  expect_independent_blocks<SidedBlock>();
+  expect_independent_blocks<Block<0>>();
 }
 
 /// Two blocks on a rough floor, linked by a spring; the first is pushed. The other goes on while one comes to rest.
@@ -341,6 +417,126 @@ TEST(Sides, OfWhatLeavesZeroWhileAnotherEventOccurs) {
   EXPECT_EQ(result.events[0].size(), 32U);
   constexpr double exact[] = {0.357834369, 0.789854641, 3.42104994};
   for (int v = 0; v < 3; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-3) << v;
+}
+
+/// A motor and a load behind a gear with play: teeth touch by a spring and a damper, and part where their force is
+/// zero. They are closer than free teeth then. So the distance passes zero again, with little speed, before they touch
+/// anew.
+struct Backlash {
+  static constexpr const char* name = "backlash";
+  static constexpr double t_span[] = {0.0, 10.0};
+  static constexpr Variable variables[] = {
+      {.name = "a"}, {.name = "u"}, {.name = "b"}, {.name = "v"}, {.name = "force", .algebraic = true}};
+  enum { A, w, k, c, gap, d, tooth };
+  static constexpr Parameter parameters[] = {
+      {.name = "A", .value = 1.8227671534607421},    {.name = "w", .value = 1.4500446177261808},
+      {.name = "k", .value = 776.728956736389},      {.name = "c", .value = 7.073258535956001},
+      {.name = "gap", .value = 0.12140136484329041}, {.name = "d", .value = 0.18351693124601137}};
+  static constexpr Event events[] = {{.name = "touches_ahead", .direction = 1},
+                                     {.name = "touches_behind", .direction = -1},
+                                     {.name = "parts_ahead", .direction = -1},
+                                     {.name = "parts_behind", .direction = 1}};
+  static constexpr Discrete discrete[] = {{.name = "tooth"}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto force = p[k] * (y[0] - y[2] - p[tooth] * p[gap]) + p[c] * (y[1] - y[3]);
+    f[0] = y[1];
+    f[1] = p[A] * sin(p[w] * t) - y[4] - p[d] * y[1];
+    f[2] = y[3];
+    f[3] = (y[4] - p[d] * y[3] - 0.5 * y[2]) / 2.0;
+    f[4] = select(p[tooth] == 0.0, y[4], y[4] - force);
+  }
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto& p, auto& g) {
+    const auto one = 1.0 + 0.0 * y[0];
+    g[0] = select(p[tooth] == 0.0, y[0] - y[2] - p[gap], -one);
+    g[1] = select(p[tooth] == 0.0, y[0] - y[2] + p[gap], one);
+    g[2] = select(p[tooth] == 1.0, y[4], one);
+    g[3] = select(p[tooth] == -1.0, y[4], -one);
+  }
+  static constexpr void action(auto event, const auto&, auto&, const auto&, const auto&, auto& d) {
+    d[0] = event == 0 ? 1.0 : event == 1 ? -1.0 : 0.0;
+  }
+};
+
+// Teeth part at a distance of 1.6e-4 and 2.6e-4, which was taken for an error. They did not touch at 6.371347 and
+// 2.224552, and the loads were off by 213,000 and 1,255 tolerances, with success. SciPy as above.
+TEST(Sides, OfTeethThatTouchAgainSoon) {
+  const EnsembleResult close =
+      Ensemble<Backlash, Radau5>(1).solve({.rtol = 1e-6, .atol = {1e-6}, .threads = 1}, {10.0});
+  ASSERT_EQ(close.outcomes[0].status, Status::success);
+  EXPECT_EQ(close.events[0].size(), 32U);
+  constexpr double exact[] = {-0.725327415, 0.0828753319, -0.778321466, 0.0607402515};
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(close.value(0, 0, v), exact[v], 2e-5) << v;
+
+  // The last step before they part is cut to a thirtieth, in which they hardly move.
+  Ensemble<Backlash, Rodas5p> ensemble(1);
+  constexpr double values[] = {1.9097020192160596, 1.4057392692736161,  728.2588630673652,
+                               4.899289351316117,  0.10496263229541902, 0.3041171519589053};
+  for (std::size_t i = 0; i < 6; ++i) ensemble.set(Backlash::parameters[i].name, values[i]);
+  const EnsembleResult cut = ensemble.solve({.rtol = 1e-4, .atol = {1e-4}, .threads = 1}, {10.0});
+  ASSERT_EQ(cut.outcomes[0].status, Status::success);
+  EXPECT_EQ(cut.events[0].size(), 32U);
+  constexpr double exact_cut[] = {-0.64121301, 0.0192717, -0.70119453, -0.08865473};
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(cut.value(0, 0, v), exact_cut[v], 5e-3) << v;
+}
+
+/// A motor and a load behind a clutch that slips with `cap`, or holds: equal speeds and a torque of index 2.
+struct Clutch {
+  static constexpr const char* name = "clutch";
+  static constexpr double t_span[] = {0.0, 10.0};
+  static constexpr Variable variables[] = {{.name = "motor", .initial = 10.0},
+                                           {.name = "disc"},
+                                           {.name = "twist"},
+                                           {.name = "load"},
+                                           {.name = "torque", .algebraic = true, .index = 2}};
+  static constexpr double inertia = 0.6985787373669092, k = 38.177792328443076, c = 0.8349056737812337,
+                          cap = 6.108937708387331, amplitude = 6.991949517431189, w = 1.4158999437066153,
+                          damping = 0.3166589929652942;
+  static constexpr Event events[] = {
+      {.name = "meet"}, {.name = "break_ahead", .direction = 1}, {.name = "break_back", .direction = -1}};
+  static constexpr Discrete discrete[] = {{.name = "slips", .initial = 1.0}};
+  static constexpr auto engine(const auto& t) { return amplitude * sin(w * t) + 2.0; }
+  static constexpr auto shaft(const auto& y) { return k * y[2] + c * (y[1] - y[3]); }
+  static constexpr auto hold(const auto& t, const auto& y) {
+    return (inertia * engine(t) + shaft(y)) / (1.0 + inertia);
+  }
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = engine(t) - y[4];
+    f[1] = (y[4] - shaft(y)) / inertia;
+    f[2] = y[1] - y[3];
+    f[3] = (shaft(y) - damping * y[3]) / 2.0;
+    f[4] = select(p[0] == 0.0, y[0] - y[1], y[4] - p[0] * cap);
+  }
+  static constexpr void root(const auto& t, const auto& y, const auto&, const auto& p, auto& g) {
+    const auto one = 1.0 + 0.0 * y[0];
+    g[0] = select(p[0] == 0.0, one, y[0] - y[1]);
+    g[1] = select(p[0] == 0.0, hold(t, y) - cap, -one);
+    g[2] = select(p[0] == 0.0, hold(t, y) + cap, one);
+  }
+  static constexpr void sides(const auto& p, auto& side) {
+    side[0] = p[0];
+    side[1] = side[2] = 0.0 * p[0];
+  }
+  static constexpr void action(auto event, const auto& t, auto& y, const auto&, const auto&, auto& d) {
+    if constexpr (event == 0) {
+      const auto holds = abs(hold(t, y)) <= cap;
+      d[0] = select(holds, 0.0 * y[0], sign(hold(t, y)));
+      y[0] = y[1] = (y[0] + inertia * y[1]) / (1.0 + inertia);
+    }
+    if constexpr (event == 1) d[0] = 1.0 + 0.0 * y[0];
+    if constexpr (event == 2) d[0] = -1.0 + 0.0 * y[0];
+  }
+};
+
+// From 3.3970 to 3.3997 the torque would exceed what the clutch holds, by 1e-4 at most. So it slips back for 4 ms, with
+// less than 1e-6. A step of 88 ms saw the slip ahead only that the torque leads to: an event storm. SciPy as above,
+// which steps over this slip.
+TEST(Sides, OfAClutchThatSlipsForAMoment) {
+  const EnsembleResult result =
+      Ensemble<Clutch, Esdirk54>(1).solve({.rtol = 1e-6, .atol = {1e-6}, .threads = 1}, {10.0});
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  EXPECT_EQ(result.events[0].size(), 8U);
+  constexpr double exact[] = {5.9803041, 5.60307305, 0.12448943, 5.57719179};
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 3e-5) << v;
 }
 
 /// A mass on a rope that goes slack where its force vanishes, and is tight again where the mass is as far away as the

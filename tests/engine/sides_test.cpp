@@ -154,7 +154,7 @@ void expect_tight_stick_slip() {
     ASSERT_EQ(result.outcomes[0].status, Status::success);
     EXPECT_LE(result.outcomes[0].counters.steps, 5000);
     ASSERT_EQ(result.events[0].size(), belt.times.size());
-    // Slips leave slowly: `radau5` is off by 4e-9, `bdf` by 1e-6.
+    // Slips leave slowly: `radau5` is off by 1e-7, `bdf` by 9e-7.
     for (std::size_t k = 0; k < belt.times.size(); ++k) EXPECT_NEAR(result.events[0][k].time, belt.times[k], 3e-6);
   }
 }
@@ -355,7 +355,8 @@ TEST(Sides, OfASpeedThatIsPutToZeroAndGoesOn) {
   ASSERT_EQ(result.outcomes[0].status, Status::success);
   EXPECT_EQ(result.events[0].size(), 29U);
   constexpr double exact[] = {-0.1583619, 0.228222764, -0.0745076331, -0.364589166};
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-3) << v;
+  // Off by 0.2 tolerances.
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-4) << v;
 }
 
 /// Two tanks in series that overflow: the level stays at the weir while more flows in than out.
@@ -416,7 +417,8 @@ TEST(Sides, OfWhatLeavesZeroWhileAnotherEventOccurs) {
   ASSERT_EQ(result.outcomes[0].status, Status::success);
   EXPECT_EQ(result.events[0].size(), 32U);
   constexpr double exact[] = {0.357834369, 0.789854641, 3.42104994};
-  for (int v = 0; v < 3; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-3) << v;
+  // Off by 0.1 tolerances.
+  for (int v = 0; v < 3; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-4) << v;
 }
 
 /// A motor and a load behind a gear with play: teeth touch by a spring and a damper, and part where their force is
@@ -465,7 +467,8 @@ TEST(Sides, OfTeethThatTouchAgainSoon) {
   ASSERT_EQ(close.outcomes[0].status, Status::success);
   EXPECT_EQ(close.events[0].size(), 32U);
   constexpr double exact[] = {-0.725327415, 0.0828753319, -0.778321466, 0.0607402515};
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(close.value(0, 0, v), exact[v], 2e-5) << v;
+  // Both are off by 0.2 tolerances.
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(close.value(0, 0, v), exact[v], 1e-6) << v;
 
   // The last step before they part is cut to a thirtieth, in which they hardly move.
   Ensemble<Backlash, Rodas5p> ensemble(1);
@@ -476,7 +479,7 @@ TEST(Sides, OfTeethThatTouchAgainSoon) {
   ASSERT_EQ(cut.outcomes[0].status, Status::success);
   EXPECT_EQ(cut.events[0].size(), 32U);
   constexpr double exact_cut[] = {-0.64121301, 0.0192717, -0.70119453, -0.08865473};
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(cut.value(0, 0, v), exact_cut[v], 5e-3) << v;
+  for (int v = 0; v < 4; ++v) EXPECT_NEAR(cut.value(0, 0, v), exact_cut[v], 1e-4) << v;
 }
 
 /// A motor and a load behind a clutch that slips with `cap`, or holds: equal speeds and a torque of index 2.
@@ -535,6 +538,7 @@ TEST(Sides, OfAClutchThatSlipsForAMoment) {
       Ensemble<Clutch, Esdirk54>(1).solve({.rtol = 1e-6, .atol = {1e-6}, .threads = 1}, {10.0});
   ASSERT_EQ(result.outcomes[0].status, Status::success);
   EXPECT_EQ(result.events[0].size(), 8U);
+  // At index 2 it has order 3, and is off by 1.6e-5.
   constexpr double exact[] = {5.9803041, 5.60307305, 0.12448943, 5.57719179};
   for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 3e-5) << v;
 }
@@ -585,8 +589,9 @@ TEST(Sides, OfARopeThatGoesSlack) {
   constexpr double times[] = {0.49664475, 0.96659916, 1.80835344, 1.92169657};
   const EnsembleResult result = Ensemble<Rope, Radau5>(1).solve({.rtol = 1e-6, .threads = 1}, {5.0});
   ASSERT_EQ(result.events[0].size(), 4U);
-  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(result.events[0][k].time, times[k], 1e-4) << k;
-  EXPECT_NEAR(result.value(0, 0, 1), -0.61553291, 1e-3);
+  // Off by 5e-6 at most, and by 6e-7.
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_NEAR(result.events[0][k].time, times[k], 2e-5) << k;
+  EXPECT_NEAR(result.value(0, 0, 1), -0.61553291, 3e-6);
 }
 
 /// What an action puts a little above a threshold, by less than a tolerance, falls below it.

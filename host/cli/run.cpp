@@ -17,6 +17,7 @@
 #include "host/io/unfinished_file.hpp"
 #include "host/run/job.hpp"
 #include "host/text/printable.hpp"
+#include "host/text/time_text.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -49,8 +50,8 @@ void handle_signals() {
 /// What an instance failed at, in words.
 std::string failure_text(const FirstFailure& failure, const ModelDescription& model) {
   const InstanceOutcome& outcome = failure.outcome;
-  std::string text =
-      fmt::format("instance {}, {} at t = {:.6g}", failure.instance, status_name(outcome.status), outcome.t_reached);
+  std::string text = fmt::format("instance {}, {} at t = {}", failure.instance, status_name(outcome.status),
+                                 time_text(outcome.t_reached, model.t_begin, 6));
   if (outcome.worst_equation >= 0) {
     text += fmt::format(", residual {:.3g} in {}", outcome.residual_norm,
                         printable(model.equation_label(outcome.worst_equation)));

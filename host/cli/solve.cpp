@@ -12,6 +12,7 @@
 #include "host/io/output_times.hpp"
 #include "host/io/text_file.hpp"
 #include "host/run/job.hpp"
+#include "host/text/time_text.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -191,12 +192,19 @@ std::string csv(const ModelDescription& model, const Chunk& result) {
 void print_table(const PreparedJob& prepared, const Chunk& result) {
   const ModelDescription& model = prepared.model();
   const std::vector<VariableDescription> saved = model.output_quantities();
-  std::cout << fmt::format("{:>14}", "time");
+  const std::vector<SolutionRow> rows = rows_of(model, result);
+  std::vector<std::string> times;
+  std::size_t width = 14;
+  for (const SolutionRow& row : rows) {
+    times.push_back(time_text(row.time, result.t_span[0], 7));
+    width = std::max(width, times.back().size());
+  }
+  std::cout << fmt::format("{:>{}}", "time", width);
   for (const VariableDescription& quantity : saved) std::cout << fmt::format(" {:>16}", quantity.name);
   std::cout << '\n';
-  for (const SolutionRow& row : rows_of(model, result)) {
-    std::cout << fmt::format("{:>14.7g}", row.time);
-    for (const double value : row.values) std::cout << fmt::format(" {:>16.9g}", value);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    std::cout << fmt::format("{:>{}}", times[k], width);
+    for (const double value : rows[k].values) std::cout << fmt::format(" {:>16.9g}", value);
     std::cout << '\n';
   }
   const Counters& c = result.outcomes[0].counters;
@@ -204,7 +212,8 @@ void print_table(const PreparedJob& prepared, const Chunk& result) {
                            model.name, prepared.method(), c.steps, c.rejected, c.newton_failures, c.residuals,
                            c.factorizations);
   for (const EventRecord& record : result.event_log(0)) {
-    std::cout << fmt::format("event {} at {:.12g}\n", event_name(model, record.event), record.time);
+    std::cout << fmt::format("event {} at {}\n", event_name(model, record.event),
+                             time_text(record.time, result.t_span[0], 12));
   }
   const std::int64_t unlisted = c.events - std::ssize(result.event_log(0));
   if (unlisted > 0) std::cout << fmt::format("and {} more events\n", unlisted);
@@ -246,9 +255,10 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
     cause = fmt::format("; {} events in {} steps, the last of them '{}': does a state of rest or sliding need a mode?",
                         work.events, work.steps, event_name(model, outcome.last_event));
   }
-  std::cerr << fmt::format("manyfold: error: {} at t = {:.9g}: {}{}{}\n", status_name(outcome.status),
-                           outcome.t_reached, status_messages[static_cast<std::size_t>(outcome.status)],
-                           residual_of(model, outcome), cause);
+  std::cerr << fmt::format("manyfold: error: {} at t = {}: {}{}{}\n", status_name(outcome.status),
+                           time_text(outcome.t_reached, model.t_begin, 9),
+                           status_messages[static_cast<std::size_t>(outcome.status)], residual_of(model, outcome),
+                           cause);
 }
 
 /// Values at output times that nobody should take for an answer, though the equations are met: an observable may be
@@ -271,9 +281,9 @@ void warn_of_values(const PreparedJob& prepared, const Chunk& result) {
     const auto first = std::ranges::find_if(rows, wrong);
     if (first == rows.end()) continue;
     const double value = first->values[k];
-    announce(fmt::format("warning: {} is {}, at t = {:.9g}; out of range at {} of {} output times", saved[k].name,
-                         std::isfinite(value) ? out_of_bounds(value, bounds) : "no finite number", first->time,
-                         std::ranges::count_if(rows, wrong), rows.size()));
+    announce(fmt::format("warning: {} is {}, at t = {}; out of range at {} of {} output times", saved[k].name,
+                         std::isfinite(value) ? out_of_bounds(value, bounds) : "no finite number",
+                         time_text(first->time, result.t_span[0], 9), std::ranges::count_if(rows, wrong), rows.size()));
   }
 }
 

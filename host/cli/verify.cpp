@@ -10,6 +10,7 @@
 #include "host/cli/commands.hpp"
 #include "host/cli/references.hpp"
 #include "host/sampling/ensemble_inputs.hpp"
+#include "host/text/time_text.hpp"
 
 namespace manyfold::cli {
 namespace {
@@ -107,9 +108,10 @@ void print_verification(const Verification& verification, const ModelDescription
     const VariableDescription& variable = model.output_quantity(saved[v]);
     const VerifiedVariable& found = verification.variables[v];
     std::cout << fmt::format(
-        "{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14.7g}{}{}\n", variable.name, variable.index,
+        "{:<16} {:>5} {:>10.3g} {:>10.3g} {:>7.1f} {:>10.2g} {:>9} {:>14}{}{}\n", variable.name, variable.index,
         largest_error(found), found.median, digits(largest_error(found), rtol), found.doubt,
-        instance_name(found.worst.instance, instances), found.worst.time, found.exceeds ? "  beyond the limit" : "",
+        instance_name(found.worst.instance, instances), time_text(found.worst.time, model.t_begin, 7),
+        found.exceeds ? "  beyond the limit" : "",
         variable.index > 1 && found.exceeds ? fmt::format(" of {:.3g}", verification_limit * found.allowance) : "");
   }
   if (!model.events.empty()) {
@@ -117,10 +119,10 @@ void print_verification(const Verification& verification, const ModelDescription
         "events: {} compared, times within {:.3g} rtol (t_end - t_begin){}; {} values between the times of an event in "
         "two solutions left out\n",
         verification.events_compared, verification.event_time.error,
-        verification.event_time.instance < 0
-            ? ""
-            : fmt::format(", worst in instance {} at t = {:.7g}",
-                          instance_name(verification.event_time.instance, instances), verification.event_time.time),
+        verification.event_time.instance < 0 ? ""
+                                             : fmt::format(", worst in instance {} at t = {}",
+                                                           instance_name(verification.event_time.instance, instances),
+                                                           time_text(verification.event_time.time, model.t_begin, 7)),
         verification.values_left_out);
     if (const auto differ = count_if(verification, events_differ); differ > 0) {
       std::cout << fmt::format("events: other sequences than the reference has in {} instances\n", differ);
@@ -275,8 +277,9 @@ void print_unverified(const Checked& checked, const EnsembleRun& run, const Mode
   if (found == instances.end()) return;
   const auto i = static_cast<std::size_t>(found - instances.begin());
   const InstanceOutcome& outcome = checked.asked->outcomes[i];
-  std::cout << fmt::format("instance {} is {}: {} at t = {:.7g}, references {} and {}; to see it:\n  manyfold solve {}",
-                           i, verdict_name(found->verdict), status_name(outcome.status), outcome.t_reached,
+  std::cout << fmt::format("instance {} is {}: {} at t = {}, references {} and {}; to see it:\n  manyfold solve {}", i,
+                           verdict_name(found->verdict), status_name(outcome.status),
+                           time_text(outcome.t_reached, model.t_begin, 7),
                            status_name((*checked.references)[0].outcomes[i].status),
                            status_name((*checked.references)[1].outcomes[i].status), model_name);
   if (!model.structural.name.empty())

@@ -48,12 +48,12 @@ class BranchFollower {
   /// Remembers where the branch was before the steps became short: these may have gone on behind its end, a tolerance
   /// each. A path that no step has made yet tells nothing. `lanes`: those whose attempts have failed.
   MANYFOLD_OUTLINE void keep_anchor(const Mask& lanes, const State& state,
-                                    const Real& t_end) requires(changes_branches) {
+                                    const TimeSpan<Real>& span) requires(changes_branches) {
     const Real age = abs(state.t - anchor_.t);
     const Real length = abs(state.path.h);
     const Mask stepped = lanes & !jump_.passed & (length <= Real(1.0 + 1e-6) * age);
-    const Mask old = stepped & (age > Real(1e3) * negligible_step(state.t, t_end)) &
-                     ((length > Real(0.1) * age) | (age > Real(0.01) * abs(state.t)));
+    const Mask old = stepped & (age > Real(1e3) * span.negligible_step(state.t)) &
+                     ((length > Real(0.1) * age) | (age > Real(0.01) * abs(state.t - span.begin)));
     if (!any(old)) return;
     anchor_.t = select(old, state.t - state.path.h, anchor_.t);
     for (int i = 0; i < n; ++i) {
@@ -61,15 +61,17 @@ class BranchFollower {
     }
   }
 
-  /// Lanes of `lanes` whose variables have changed by far more than their tolerances in a negligible step. That is a
-  /// jump, and its polynomial no path.
-  MANYFOLD_INLINE Mask leaps(const Mask& lanes, const State& state, const Real& t_end) const {
+  /// Lanes of `lanes` whose variables have changed by far more than their tolerances in a negligible step, though those
+  /// with the slopes `dy` at its begin rested. That is a jump, and its polynomial no path.
+  MANYFOLD_INLINE Mask leaps(const Mask& lanes, const State& state, const Real (&dy)[n],
+                             const TimeSpan<Real>& span) const {
     if constexpr (changes_branches) {
-      const Mask negligible = lanes & (abs(state.path.h) <= negligible_step(state.t, t_end));
+      const Mask negligible = lanes & (abs(state.path.h) <= span.negligible_step(state.t));
       if (any(negligible)) {
         Real change[n];
         for (int i = 0; i < n; ++i) change[i] = state.path.increment(i, Real(-1.0));
-        return negligible & (weighted_square(change, state.weight) > Real(n * square(most_change)));
+        return negligible & rests<System>(dy, state.weight, state.path.h) &
+               (weighted_square(change, state.weight) > Real(n * square(most_change)));
       }
     }
     return Mask(false);
@@ -101,7 +103,7 @@ class BranchFollower {
   /// for their stages keep at any h. A lane that went on, and is hopeless before a step of it has been accepted, is
   /// helped once more, to another branch: it may have gone on to the end of its own.
   MANYFOLD_INLINE StuckLanes<System, Real> lead_on(const Mask& stuck, const Mask& hopeless, const Real& h,
-                                                   const State& state, const Real& t_end,
+                                                   const State& state, const TimeSpan<Real>& span,
                                                    const Tolerances<n>& tolerances) const {
     const Mask waiting = stuck & !jump_.passed;
     const Mask again = changes_branches ? stuck & hopeless & jump_.passed & !jump_.passed_again : Mask(false);
@@ -109,10 +111,10 @@ class BranchFollower {
     point.passed = Mask(false);
     if (!any(waiting | again)) return point;
     point.elsewhere = Mask(false);
-    point.lanes = waiting & (abs(t_end - (state.t + h)) < abs(t_end - state.t));
+    point.lanes = waiting & (abs(span.end - (state.t + h)) < abs(span.end - state.t));
     point.hopeless = waiting & hopeless;
     point.t = state.t;
-    point.t_end = t_end;
+    point.span = span;
     point.h = h;
     for (int i = 0; i < n; ++i) {
       point.y[i] = state.y[i];

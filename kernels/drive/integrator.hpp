@@ -86,7 +86,7 @@ class Integrator {
     method_.use(workspace, team);
     status_ = Real(static_cast<double>(Status::cancelled));
     // Idle lanes run along on harmless numbers.
-    state_.t = t_end_ = state_.contraction = Real(0.0);
+    state_.t = span_.begin = span_.end = state_.contraction = Real(0.0);
     state_.h = Real(1.0);
     state_.rtol = options.tolerances.rtol;
     for (int i = 0; i < n; ++i) state_.y[i] = state_.dy[i] = state_.weight[i] = Real(0.0);
@@ -133,7 +133,8 @@ class Integrator {
     const auto put = [&](auto& to, double value) { Lanes::set(to, lane, value); };
     copy(state_.t, lanes.t);
     put(t_rest_, 0.0);
-    copy(t_end_, lanes.t_end);
+    copy(span_.begin, lanes.t);
+    copy(span_.end, lanes.t_end);
     for (int i = 0; i < n; ++i) {
       copy(state_.y[i], lanes.y[i]);
       copy(state_.dy[i], lanes.dy[i]);
@@ -198,7 +199,7 @@ class Integrator {
     Step step;
     step.lanes = live();
     step.begin = state_.t;
-    step.target = t_end_;
+    step.target = span_.end;
     if constexpr (System::has_events) {
       const auto nearer = [&](const Real& time) {
         step.target = select(abs(time - step.begin) < abs(step.target - step.begin), time, step.target);
@@ -260,7 +261,7 @@ class Integrator {
     if constexpr (System::has_events) {
       const Mask was_cut = passage_.cut != Real(largest_number);
       const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
-      const Mask leapt = branch_.leaps(accepted & !last & !passage_.monitor.begins_across(), state_, t_end_);
+      const Mask leapt = branch_.leaps(accepted & !last & !passage_.monitor.begins_across(), state_, before.dy, span_);
       const auto found = passage_.monitor.template find<settles_events>(accepted & !leapt, rough, state_, begin,
                                                                         attempt.error, meeting());
       passage_.struck = found.struck;
@@ -270,8 +271,8 @@ class Integrator {
       accepted = accepted & !found.again;
     }
     control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
-    control_.watch_for_jumps(options_, t_end_, state_, attempt, h, rejected);
-    if constexpr (Branch::changes_branches) control_.get_on(options_, t_end_, state_, h, accepted, failed);
+    control_.watch_for_jumps(options_, span_, state_, attempt, h, rejected);
+    if constexpr (Branch::changes_branches) control_.get_on(options_, span_, state_, h, accepted, failed);
     branch_.forget(accepted);
 
     // What the error test finds may be what Newton's method left.
@@ -285,14 +286,14 @@ class Integrator {
       passage_.reached = select(passage_.struck, passage_.monitor.time(), state_.t);
       passage_.residual_norm = Real(0.0);
       passage_.worst_equation = Real(-1.0);
-      arrived = arrived & (target == t_end_) & !passage_.struck;
+      arrived = arrived & (target == span_.end) & !passage_.struck;
     }
     status_ = select(arrived, code(Status::success), status_);
     if (any(rejected | failed)) {
       auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
       if constexpr (Branch::changes_branches) {
         const Mask first = control_.failed_times(1.0, rejected | failed);
-        if (any(first)) branch_.keep_anchor(first, state_, t_end_);
+        if (any(first)) branch_.keep_anchor(first, state_, span_);
       }
       if constexpr (may_leave_branch) {
         const Mask ahead = failed & state_.ahead & !state_.patient;
@@ -303,7 +304,9 @@ class Integrator {
         if (any(lost)) settle_start(lost);
       }
       if constexpr (Branch::leads_on) {
-        const Mask stuck = hopeless | ((rejected | failed) & (abs(h) <= negligible_step(state_.t, t_end_)));
+        Mask negligible = (rejected | failed) & (abs(h) <= span_.negligible_step(state_.t));
+        if (any(negligible)) negligible = negligible & rests<System>(state_.dy, state_.weight, h);
+        const Mask stuck = hopeless | negligible;
         if (any(stuck) && options_.steps.fixed_step == 0.0) {
           const Mask passed = lead_on(stuck, hopeless, h);
           hopeless = hopeless & !passed;
@@ -348,12 +351,12 @@ class Integrator {
     const Real first_step = make_consistent(lanes, Real(10.0) * h, before);
     lanes = lanes & live();
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
-    const Real resolved = Real(1e-10) * max(abs(state_.t), abs(t_end_ - state_.t));
+    const Real resolved = Real(1e-10) * span_.longer_part(state_.t);
     const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     h = select(state_.path.h < Real(0.0), -h, h);
     const Mask storm = passage_.monitor.restart(lanes, state_, h) | (lanes & restless);
-    const Mask arrived = lanes & (state_.t == t_end_);
+    const Mask arrived = lanes & (state_.t == span_.end);
     status_ = select(arrived, code(Status::success), select(storm, code(Status::event_storm), status_));
     restart(lanes, h);
     branch_.begin(lanes, state_);
@@ -673,7 +676,7 @@ class Integrator {
 
   /// Takes lanes on that no step leads on, if anything does; returns these.
   MANYFOLD_OUTLINE Mask lead_on(const Mask& stuck, const Mask& hopeless, const Real& h) {
-    const auto point = branch_.lead_on(stuck, hopeless, h, state_, t_end_, options_.tolerances);
+    const auto point = branch_.lead_on(stuck, hopeless, h, state_, span_, options_.tolerances);
     const Mask passed = point.passed;
     if (!any(passed)) return passed;
     const auto put = [&](Real& to, const Real& value) { to = select(passed, value, to); };
@@ -688,7 +691,7 @@ class Integrator {
     // Those that go on as before might take steps that t does not see to the end of their branch.
     control_.age(passed & !point.elsewhere);
     branch_.begin(passed & point.elsewhere, state_);
-    status_ = select(passed & (point.t == t_end_), code(Status::success), status_);
+    status_ = select(passed & (point.t == span_.end), code(Status::success), status_);
     if constexpr (System::has_events) {
       put(passage_.reached, point.t);
       passage_.struck = passage_.struck | passage_.monitor.jump(passed, state_);
@@ -744,7 +747,7 @@ class Integrator {
   StepController<Method> control_;
   WorkCounters<Real> work_;
   Real t_rest_;  ///< of the time: t is the sum of state_.t and this; only where a rest is kept
-  Real t_end_;
+  TimeSpan<Real> span_;
   Real status_;
   CountOf<Real> accepted_;
   CountOf<Real> rejected_;

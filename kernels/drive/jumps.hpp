@@ -34,7 +34,7 @@ struct StuckLanes {
   MaskOf<Real> lanes;
   MaskOf<Real> hopeless;
   Real t;
-  Real t_end;
+  TimeSpan<Real> span;
   Real h;
   Real y[n];
   Real dy[n];
@@ -83,7 +83,7 @@ MANYFOLD_INLINE SourceJump<Real> source_jump(const StuckLanes<System, Real>& sta
     result.found = result.found | (state.lanes & jumps);
   }
   if (!any(result.found)) return result;
-  constexpr int halvings = 30;  // from 1e-9 |t| to the resolution of t
+  constexpr int halvings = 30;  // from 1e-9 of the time to the resolution of t
   for (int k = 0; k < halvings; ++k) {
     const Real middle = Real(0.5) * (result.before + result.behind);
     Residual F;

@@ -81,14 +81,13 @@ class StepController {
 
   /// Where algebraic variables jump, as with a source that is switched without an event, the error within a step across
   /// the jump does not fall with h. Once h is negligible, the jump is passed over: the error test of such a step sees
-  /// its end only. A feature of the solution so short would take more steps than anybody has. A fast solution at a late
-  /// time has negligible steps too, but moves by more than a tolerance in each.
-  MANYFOLD_INLINE void watch_for_jumps(const Options& options, const Real& t_end, State& state,
+  /// its end only. A feature of the solution so short would take more steps than anybody has.
+  MANYFOLD_INLINE void watch_for_jumps(const Options& options, const TimeSpan<Real>& span, State& state,
                                        const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected) {
     if constexpr (tests_interior<System>()) {
       const Mask stalled = rejected & (attempt.error >= Real(0.5) * rejected_error_);
-      Mask found = stalled & (abs(h) <= negligible_step(state.t, t_end));
-      if (any(found)) found = found & rests(state, h);
+      Mask found = stalled & (abs(h) <= span.negligible_step(state.t));
+      if (any(found)) found = found & rests<System>(state.dy, state.weight, h);
       // On the way there h falls fast. Then the same step is taken again: a shorter one might end before the jump.
       const Mask again = found & !state.discontinuous;
       const Mask shorten = stalled & !found & (failures_ > Real(0.0));
@@ -102,12 +101,12 @@ class StepController {
   /// ends there, the error of the next one, or the failure of Newton's method, is the same at all h. So h falls until
   /// steps are accepted that lead nowhere, each of which may grow no further than the last rejection allows. After some
   /// of them h grows all the same, and Newton's method takes its time where it fails.
-  MANYFOLD_INLINE void get_on(const Options& options, const Real& t_end, State& state, const Real& h,
+  MANYFOLD_INLINE void get_on(const Options& options, const TimeSpan<Real>& span, State& state, const Real& h,
                               const Mask& accepted, const Mask& failed) {
-    const Mask negligible = abs(h) <= negligible_step(state.t, t_end);
+    const Mask negligible = abs(h) <= span.negligible_step(state.t);
     creeping_ = select(negligible, creeping_, Real(0.0));
     if (!any(negligible) || options.steps.fixed_step > 0.0) return;
-    const Real more = select(rests(state, h), creeping_ + Real(1.0), Real(0.0));
+    const Real more = select(rests<System>(state.dy, state.weight, h), creeping_ + Real(1.0), Real(0.0));
     creeping_ = select(negligible & accepted, more, creeping_);
     const Mask creeps = negligible & (creeping_ > Real(most_creeping));
     state.h = select(creeps & accepted, limited(options, Real(2.0) * h), state.h);
@@ -156,15 +155,6 @@ class StepController {
   }
 
  private:
-  /// Lanes whose differential variables move by less than a tolerance in a step of length h.
-  static MANYFOLD_INLINE Mask rests(const State& state, const Real& h) {
-    Real motion(0.0);
-    for (int j = 0; j < System::n; ++j) {
-      if (System::derivative_occurs(j)) motion = max(motion, abs(h * state.dy[j] * state.weight[j]));
-    }
-    return motion < Real(1.0);
-  }
-
   /// The next step of a method with one order.
   MANYFOLD_INLINE void choose_by_estimate(const Options& options, Method& method, State& state,
                                           const StepAttempt<Real>& attempt, const Real& h, const Mask& accepted,

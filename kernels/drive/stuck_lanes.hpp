@@ -33,7 +33,7 @@ MANYFOLD_RARE void go_behind_jump(StuckLanes<System, Real>& point) {
     found.y[i] = point.y[i] + select(jumps, before - point.t, point.h) * point.dy[i];
     found.dy[i] = point.dy[i];
   }
-  const Real span = max(abs(point.t_end - behind), abs(behind));
+  const Real span = point.span.longer_part(behind);
   find_consistent(lanes, behind, span, point.p, point.tolerances, found);
   if constexpr (several_branches<System>() && !coarse_time<Real>) {
     JumpSide<System, Real> side;
@@ -75,7 +75,8 @@ MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
   constexpr int n = System::n;
   using Mask = MaskOf<Real>;
   Mask lanes = point.hopeless & !point.passed;
-  Real ahead = negligible_step(point.t, point.t_end);
+  const Real left = abs(point.span.end - point.t);
+  Real ahead = min(point.span.negligible_step(point.t), left);
   ahead = select(point.h < Real(0.0), -ahead, ahead);
   TimePath<System, Real> path{point.t, {}, {}, point.p};
   for (int i = 0; i < n; ++i) {
@@ -94,13 +95,13 @@ MANYFOLD_RARE void change_branch(StuckLanes<System, Real>& point) {
                             .find(lanes & moves_as_before(point, ahead), point.t, ahead, point.t_before, point.y_before,
                                   found.y, found.dy, elsewhere);
     const Real behind = point.t + ahead;
-    const Real span = max(abs(point.t_end - behind), abs(behind));
+    const Real span = point.span.longer_part(behind);
     if (any(branch)) find_consistent(branch, behind, span, point.p, point.tolerances, found);
     const Mask passed = branch & (found.status == Real(running)) & found.close;
     point.elsewhere = point.elsewhere | (passed & elsewhere);
     go_on(passed, behind, max(found.first_step, Real(1e-10) * span), found, point);
     lanes = lanes & !passed;
-    ahead = Real(10.0) * ahead;
+    ahead = select(point.h < Real(0.0), max(Real(10.0) * ahead, -left), min(Real(10.0) * ahead, left));
   }
 }
 
@@ -116,9 +117,9 @@ MANYFOLD_RARE void cross_kink(StuckLanes<System, Real>& point) {
   using Found = ConsistentLanes<System, Real>;
   Mask lanes = point.hopeless & !point.passed;
   if (!any(lanes)) return;
-  Real ahead = min(negligible_step(point.t, point.t_end), abs(point.t_end - point.t));
+  Real ahead = min(point.span.negligible_step(point.t), abs(point.span.end - point.t));
   ahead = select(point.h < Real(0.0), -ahead, ahead);
-  const Real span = max(abs(point.t_end - point.t), abs(point.t));
+  const Real span = point.span.longer_part(point.t);
   const auto find = [&](const Real& later, Found& found) {
     for (int i = 0; i < n; ++i) {
       found.y[i] = point.y[i] + (System::derivative_occurs(i) ? later * point.dy[i] : Real(0.0));

@@ -4,10 +4,31 @@
 
 namespace manyfold {
 
-/// A step that is negligible beside the time: errors within it are passed over if they do not fall with h.
+/// The times at which the integration of an instance begins and ends.
 template <class Real>
-MANYFOLD_INLINE Real negligible_step(const Real& t, const Real& t_end) {
-  return max(Real(1e-9) * abs(t), Real(1e3 * epsilon<Real>) * abs(t_end));
+struct TimeSpan {
+  Real begin;
+  Real end;
+
+  /// A step that is negligible beside the time since the begin, or that t hardly resolves: errors within it are passed
+  /// over if they do not fall with h.
+  MANYFOLD_INLINE Real negligible_step(const Real& t) const {
+    return max(Real(1e-9) * abs(t - begin), Real(1e3 * epsilon<Real>) * max(abs(t), abs(end)));
+  }
+
+  /// The longer of its parts before and behind t.
+  MANYFOLD_INLINE Real longer_part(const Real& t) const { return max(abs(end - t), abs(t - begin)); }
+};
+
+/// Lanes whose differential variables, with the slopes `dy`, move by less than a tolerance in a step of length h. A
+/// fast solution at a late time does not, however negligible its steps are beside the time.
+template <class System, class Real>
+MANYFOLD_INLINE MaskOf<Real> rests(const Real (&dy)[System::n], const Real (&weight)[System::n], const Real& h) {
+  Real motion(0.0);
+  for (int j = 0; j < System::n; ++j) {
+    if (System::derivative_occurs(j)) motion = max(motion, abs(h * dy[j] * weight[j]));
+  }
+  return motion < Real(1.0);
 }
 
 /// In single precision short steps are lost in t: what rounding takes from it is kept beside it.

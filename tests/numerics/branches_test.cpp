@@ -388,6 +388,92 @@ TEST(LateOscillator, TakesItsShortSteps) {
   EXPECT_NEAR(result.values[1], -0.40294448, 1e-4);
 }
 
+/// A car whose brake lets a wheel go where its slip is large, and takes it again: the force follows from the slip.
+struct Brake {
+  static constexpr const char* name = "brake";
+  static constexpr double t_span[] = {0.0, 6.0};
+  static constexpr Variable variables[] = {{.name = "v", .initial = 30.0},
+                                           {.name = "w", .initial = 100.0},
+                                           {.name = "torque"},
+                                           {.name = "slip", .algebraic = true},
+                                           {.name = "force", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "grip", .value = 0.9}};
+  static constexpr Event events[] = {{.name = "let_go", .direction = 1},
+                                     {.name = "take", .direction = -1},
+                                     {.name = "stop", .direction = -1, .terminal = true}};
+  static constexpr Discrete discrete[] = {{.name = "takes", .initial = 1.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = -y[4] * 9.81;
+    f[1] = 0.3 * y[4] * 400.0 * 9.81 - y[2];
+    f[2] = 4000.0 * p[1];
+    f[3] = y[3] * y[0] - (y[0] - 0.3 * y[1]);
+    f[4] = y[4] - p[0] * sin(1.5 * atan(8.0 * y[3]));
+  }
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto& p, auto& g) {
+    const auto one = 1.0 + 0.0 * y[0];
+    g[0] = select(p[1] == 1.0, y[3] - 0.25, -one);
+    g[1] = select(p[1] == 1.0, one, y[3] - 0.1);
+    g[2] = y[0] - 3.0;
+  }
+  static constexpr void action(auto event, const auto&, auto&, const auto&, const auto&, auto& d) {
+    if constexpr (event == 0) d[0] = -1.0;
+    if constexpr (event == 1) d[0] = 1.0;
+  }
+};
+
+// From seconds since 1970 on, every step was negligible beside the time: the car stopped 0.09 s late with `radau5`,
+// 0.23 with `esdirk54`, with success. SciPy's DOP853 at 1e-12, anew from every event. Such times are known to 2.4e-7 s,
+// and each of the 23 events before occurs up to 1e-5 late.
+TEST(Brake, StopsInTimeWheneverItBegins) {
+  for (const LoadedKernel& kernel : {test::own_kernel<Brake, Radau5>(), test::own_kernel<Brake, Bdf>()}) {
+    for (const double begin : {0.0, 1.7e9}) {
+      test::Ensemble ensemble;
+      ensemble.loaded = &kernel;
+      ensemble.repeat_defaults(1);
+      ensemble.t_begin = begin;
+      ensemble.t_end = begin + 6.0;
+      ensemble.rtol = 1e-6;
+      ensemble.atol.assign(5, 1e-6);
+      const test::Results result = ensemble.solve();
+      EXPECT_EQ(result.outcomes[0].status, Status::terminated_by_event);
+      EXPECT_EQ(result.events[0].size(), 24u);
+      EXPECT_NEAR(result.outcomes[0].t_reached - begin, 3.4773212, begin == 0.0 ? 1e-5 : 3e-4);
+    }
+  }
+}
+
+/// A source that is switched by the time, with an equation that bends.
+struct Switched {
+  static constexpr const char* name = "switched";
+  static constexpr double t_span[] = {1.7e9, 1700000002.0};
+  static constexpr Variable variables[] = {{.name = "v"}, {.name = "i", .algebraic = true}};
+  static constexpr Parameter parameters[] = {{.name = "on", .value = 3.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    const auto source = select(t - 1.7e9 < 0.7, 1.0, p[0]);
+    f[0] = y[1] - y[0];
+    f[1] = source - y[0] - y[1] - y[1] * y[1] * y[1];
+  }
+};
+
+// The step across was taken for negligible beside the time: `radau5` was off by 280 tolerances, with success. SciPy, in
+// two parts. `bdf` is off by half a tolerance, since its step across is as long as 1000 units in the last place of t.
+TEST(Switched, IsSwitchedInTime) {
+  for (const LoadedKernel& kernel : {test::own_kernel<Switched, Radau5>(), test::own_kernel<Switched, Bdf>()}) {
+    test::Ensemble ensemble;
+    ensemble.loaded = &kernel;
+    ensemble.repeat_defaults(1);
+    ensemble.t_begin = Switched::t_span[0];
+    ensemble.t_end = Switched::t_span[1];
+    ensemble.rtol = 1e-6;
+    ensemble.atol.assign(2, 1e-6);
+    const test::Results result = ensemble.solve();
+    ASSERT_EQ(result.outcomes[0].status, Status::success);
+    EXPECT_EQ(result.outcomes[0].t_reached, ensemble.t_end);
+    EXPECT_NEAR(result.values[0], 0.85940159, 2e-6);
+    EXPECT_NEAR(result.values[1], 1.03425928, 2e-6);
+  }
+}
+
 /// x' stands in its equation with its cube, whose slope is small where x' changes its sign.
 struct CubedSlope {
   static constexpr const char* name = "cubed_slope";

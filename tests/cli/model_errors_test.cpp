@@ -49,10 +49,10 @@ class ModelErrors : public manyfold::test::CommandTest {
     write(parts);
     return call("check model.hpp", environment);
   }
-  /// By day the first two models of each test alone, since each has to be compiled.
+  /// By day the first model of each test alone, since each has to be compiled.
   void expect_refused(const Parts& parts, const std::vector<std::string>& fragments,
                       const std::string& environment = "") {
-    constexpr int by_day = 2;
+    constexpr int by_day = 1;
     if (++refused_ > by_day && !manyfold::test::nightly) return;
     const Outcome outcome = check(parts, environment);
     EXPECT_EQ(outcome.code, 2) << outcome.out << outcome.err;

@@ -4,6 +4,10 @@
 
 namespace manyfold {
 
+/// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
+template <class Real>
+inline constexpr bool coarse_time = epsilon<Real> > 1e-10;
+
 /// The times at which the integration of an instance begins and ends.
 template <class Real>
 struct TimeSpan {
@@ -13,7 +17,10 @@ struct TimeSpan {
   /// A step that is negligible beside the time since the begin, or that t hardly resolves: errors within it are passed
   /// over if they do not fall with h.
   MANYFOLD_INLINE Real negligible_step(const Real& t) const {
-    return max(Real(1e-9) * abs(t - begin), Real(1e3 * epsilon<Real>) * max(abs(t), abs(end)));
+    const Real resolved = Real(1e3 * epsilon<Real>) * max(abs(t), abs(end));
+    // In single precision that is always more.
+    if constexpr (coarse_time<Real>) return resolved;
+    return max(Real(1e-9) * abs(t - begin), resolved);
   }
 
   /// The longer of its parts before and behind t.
@@ -30,10 +37,6 @@ MANYFOLD_INLINE MaskOf<Real> rests(const Real (&dy)[System::n], const Real (&wei
   }
   return motion < Real(1.0);
 }
-
-/// In single precision short steps are lost in t: what rounding takes from it is kept beside it.
-template <class Real>
-inline constexpr bool coarse_time = epsilon<Real> > 1e-10;
 
 /// In double precision the steps behind a start are, where t is large and a transient short. On devices the registers
 /// that this takes would cost every step.

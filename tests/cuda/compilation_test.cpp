@@ -197,8 +197,8 @@ TEST_F(Compilation, EveryPrecisionTakesTheKernelWithoutWarnings) {
     const DeviceCode& code = compile("robertson", "radau5", "sm_90", 1, precision);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;
     const Usage usage = usage_of(code.log, "manyfold_integrate");
-    // Single precision keeps to 128 registers, for more warps, and that costs fourteen of them.
-    EXPECT_LE(usage.spill_stores, 56) << precision;
+    // Single precision keeps to 128 registers, for more warps, and that costs a dozen of them.
+    EXPECT_LE(usage.spill_stores, 48) << precision;
     std::cout << precision << ": " << usage.registers << " registers, " << usage.spill_stores << " bytes spilled\n";
   }
   const DeviceCode& team = compile("robertson", "radau5", "sm_90", 4, "mixed");

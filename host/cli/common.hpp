@@ -1,7 +1,10 @@
 #pragma once
 // What the subcommands share.
+#include <array>
+#include <cstdint>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +13,7 @@
 #include <manyfold/error.hpp>
 #include <manyfold/status.hpp>
 
+#include "host/engine/ensemble_run.hpp"
 #include "host/text/printable.hpp"
 
 namespace manyfold::cli {
@@ -34,6 +38,20 @@ inline nlohmann::ordered_json counters_json(const Counters& counters) {
           {"factorizations", counters.factorizations},
           {"solves", counters.solves},
           {"events", counters.events}};
+}
+
+/// What an instance begins with.
+struct InstanceInputs {
+  std::vector<double> parameters;
+  std::vector<double> initial;
+  std::array<double, 2> t_span{};
+};
+
+inline InstanceInputs inputs_of(const EnsembleRun& run, const ModelDescription& model, std::int64_t instance) {
+  InstanceInputs inputs{std::vector<double>(model.parameters.size()),
+                        std::vector<double>(model.initial_quantities().size())};
+  run.fill_instance(instance, inputs.parameters.data(), inputs.initial.data(), inputs.t_span.data());
+  return inputs;
 }
 
 }  // namespace manyfold::cli

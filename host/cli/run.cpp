@@ -48,10 +48,12 @@ void handle_signals() {
 }
 
 /// What an instance failed at, in words.
-std::string failure_text(const FirstFailure& failure, const ModelDescription& model) {
+std::string failure_text(const FirstFailure& failure, const PreparedJob& job) {
+  const ModelDescription& model = job.model();
   const InstanceOutcome& outcome = failure.outcome;
+  const double t_begin = inputs_of(job.job(), model, failure.instance).t_span[0];
   std::string text = fmt::format("instance {}, {} at t = {}", failure.instance, status_name(outcome.status),
-                                 time_text(outcome.t_reached, model.t_begin, 6));
+                                 time_text(outcome.t_reached, t_begin, 6));
   if (outcome.worst_equation >= 0) {
     text += fmt::format(", residual {:.3g} in {}", outcome.residual_norm,
                         printable(model.equation_label(outcome.worst_equation)));
@@ -83,7 +85,7 @@ void print_summary(const RunSummary& summary, const PreparedJob& job, const std:
                              succeeded(status) ? "" : fmt::format(": {}", status_messages[i]));
   }
   if (summary.first_failure.instance >= 0) {
-    std::cout << fmt::format("first failure: {}\n", failure_text(summary.first_failure, job.model()));
+    std::cout << fmt::format("first failure: {}\n", failure_text(summary.first_failure, job));
   }
   std::cout << fmt::format(
       "steps per instance {:.1f}, rejected {:.1f}, Newton iterations {:.1f}; lanes used {:.1f} %\n",

@@ -226,14 +226,6 @@ EnsembleInputs perturbed(const ModelDescription& model, const std::vector<double
       quantities);
 }
 
-std::vector<double> parameters_of(const EnsembleRun& run, const ModelDescription& model, std::size_t instance) {
-  std::vector<double> parameters(model.parameters.size());
-  std::vector<double> initial(model.initial_quantities().size());
-  std::array<double, 2> t_span{};
-  run.fill_instance(static_cast<std::int64_t>(instance), parameters.data(), initial.data(), t_span.data());
-  return parameters;
-}
-
 /// The solutions with one tolerance, and what was found.
 struct Checked {
   std::string method;
@@ -252,7 +244,7 @@ Json unverified_json(const Checked& checked, const EnsembleRun& run, const Model
     const Verdict verdict = checked.verification.instances[i].verdict;
     if (verdict == Verdict::verified) continue;
     Json parameters = Json::object();
-    const std::vector<double> values = parameters_of(run, model, i);
+    const std::vector<double> values = inputs_of(run, model, static_cast<std::int64_t>(i)).parameters;
     for (std::size_t p = 0; p < values.size(); ++p) parameters[model.parameters[p].name] = values[p];
     const InstanceOutcome& outcome = checked.asked->outcomes[i];
     all.push_back({{"instance", i},
@@ -284,7 +276,7 @@ void print_unverified(const Checked& checked, const EnsembleRun& run, const Mode
                            status_name((*checked.references)[1].outcomes[i].status), model_name);
   if (!model.structural.name.empty())
     std::cout << fmt::format(" --set {}={}", model.structural.name, model.structural.value);
-  const std::vector<double> values = parameters_of(run, model, i);
+  const std::vector<double> values = inputs_of(run, model, static_cast<std::int64_t>(i)).parameters;
   for (std::size_t p = 0; p < values.size(); ++p) {
     if (values[p] != model.parameters[p].value)
       std::cout << fmt::format(" --set {}={}", model.parameters[p].name, values[p]);

@@ -192,8 +192,7 @@ class RootSides {
     doubt_[i] = select(open, max(doubt_[i], Real(most_in_step) * error * reach(i, state)), doubt_[i]);
   }
 
-  /// Errors hide no more of how far function i has moved since it began on zero, in steps with an error of `error`
-  /// tolerances.
+  /// The errors of a step, `error` tolerances, hide motions of function i up to this.
   MANYFOLD_INLINE Real hidden_motion(int i, const State& state, const Real& error) const {
     return (Real(least_doubt) + Real(most_in_step) * error) * reach(i, state);
   }
@@ -235,13 +234,13 @@ class RootSides {
   /// Within a step the polynomial is off by so many times the estimate at most. With 1, one of 500 blocks like those of
   /// tests/engine/sides_test.cpp ended in an event storm; with 10, bounces of 35 tolerances are hidden.
   static constexpr double most_in_step = 3.0;
-  /// What leaves zero slowly on a known side is across if it is so by this part of a tolerance at least. The event
-  /// before has errors too: a rope that goes slack too early stretches a little at first. Without a side, it has to
-  /// move so far to get one. With 0.1, five of 150 ropes that are slack for a moment had no event at 1e-4.
+  /// A function that leaves zero slowly is across, or gets a side, where it has moved by this part of a tolerance at
+  /// least. The event before has errors too: a rope that goes slack too early stretches a little at first. With 0.1,
+  /// five of 150 ropes that are slack for a moment had no event at 1e-4.
   static constexpr double least_doubt = 0.01;
-  /// And if it is so by so many times what it begins with there, or moves in a step.
+  /// On a known side, it is across where it is so many times as far as it began there, or moves in a step.
   static constexpr double far = 4.0;
-  /// It may begin so if it is at most this part of the errors that have added up.
+  /// That holds if it begins within this part of the errors that have added up.
   static constexpr double slowly = 0.1;
 
   /// How a function leaves zero after an event.

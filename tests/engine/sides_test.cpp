@@ -10,6 +10,15 @@
 namespace manyfold {
 namespace {
 
+/// The only instance succeeds, after so many events, with the values `exact` up to `tolerance` at the end.
+void expect_end(const EnsembleResult& result, std::size_t events, const std::vector<double>& exact, double tolerance) {
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  EXPECT_EQ(result.events[0].size(), events);
+  for (std::size_t v = 0; v < exact.size(); ++v) {
+    EXPECT_NEAR(result.value(0, 0, static_cast<int>(v)), exact[v], tolerance) << v;
+  }
+}
+
 /// x = -p sin t, and time is y where x < 0. Both sides of the relation are equal at the start, where it does not hold.
 struct Relay {
   static constexpr const char* name = "relay";
@@ -352,11 +361,8 @@ struct LinkedBlocks {
 TEST(Sides, OfASpeedThatIsPutToZeroAndGoesOn) {
   const EnsembleResult result =
       Ensemble<LinkedBlocks, Radau5>(1).solve({.rtol = 1e-4, .atol = {1e-4}, .threads = 1}, {12.0});
-  ASSERT_EQ(result.outcomes[0].status, Status::success);
-  EXPECT_EQ(result.events[0].size(), 29U);
-  constexpr double exact[] = {-0.1583619, 0.228222764, -0.0745076331, -0.364589166};
   // Off by 0.2 tolerances.
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-4) << v;
+  expect_end(result, 29, {-0.1583619, 0.228222764, -0.0745076331, -0.364589166}, 1e-4);
 }
 
 /// Two tanks in series that overflow: the level stays at the weir while more flows in than out.
@@ -414,11 +420,8 @@ struct Tanks {
 // and the first one did so again with it, by an error of 0.02 tolerances. SciPy as above.
 TEST(Sides, OfWhatLeavesZeroWhileAnotherEventOccurs) {
   const EnsembleResult result = Ensemble<Tanks, Radau5>(1).solve({.rtol = 1e-4, .atol = {1e-4}, .threads = 1}, {30.0});
-  ASSERT_EQ(result.outcomes[0].status, Status::success);
-  EXPECT_EQ(result.events[0].size(), 32U);
-  constexpr double exact[] = {0.357834369, 0.789854641, 3.42104994};
   // Off by 0.1 tolerances.
-  for (int v = 0; v < 3; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 1e-4) << v;
+  expect_end(result, 32, {0.357834369, 0.789854641, 3.42104994}, 1e-4);
 }
 
 /// A motor and a load behind a gear with play: teeth touch by a spring and a damper, and part where their force is
@@ -464,11 +467,8 @@ struct Backlash {
 TEST(Sides, OfTeethThatTouchAgainSoon) {
   const EnsembleResult close =
       Ensemble<Backlash, Radau5>(1).solve({.rtol = 1e-6, .atol = {1e-6}, .threads = 1}, {10.0});
-  ASSERT_EQ(close.outcomes[0].status, Status::success);
-  EXPECT_EQ(close.events[0].size(), 32U);
-  constexpr double exact[] = {-0.725327415, 0.0828753319, -0.778321466, 0.0607402515};
   // Both are off by 0.2 tolerances.
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(close.value(0, 0, v), exact[v], 1e-6) << v;
+  expect_end(close, 32, {-0.725327415, 0.0828753319, -0.778321466, 0.0607402515}, 1e-6);
 
   // The last step before they part is cut to a thirtieth, in which they hardly move.
   Ensemble<Backlash, Rodas5p> ensemble(1);
@@ -476,10 +476,7 @@ TEST(Sides, OfTeethThatTouchAgainSoon) {
                                4.899289351316117,  0.10496263229541902, 0.3041171519589053};
   for (std::size_t i = 0; i < 6; ++i) ensemble.set(Backlash::parameters[i].name, values[i]);
   const EnsembleResult cut = ensemble.solve({.rtol = 1e-4, .atol = {1e-4}, .threads = 1}, {10.0});
-  ASSERT_EQ(cut.outcomes[0].status, Status::success);
-  EXPECT_EQ(cut.events[0].size(), 32U);
-  constexpr double exact_cut[] = {-0.64121301, 0.0192717, -0.70119453, -0.08865473};
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(cut.value(0, 0, v), exact_cut[v], 1e-4) << v;
+  expect_end(cut, 32, {-0.64121301, 0.0192717, -0.70119453, -0.08865473}, 1e-4);
 }
 
 /// A motor and a load behind a clutch that slips with `cap`, or holds: equal speeds and a torque of index 2.
@@ -536,11 +533,8 @@ struct Clutch {
 TEST(Sides, OfAClutchThatSlipsForAMoment) {
   const EnsembleResult result =
       Ensemble<Clutch, Esdirk54>(1).solve({.rtol = 1e-6, .atol = {1e-6}, .threads = 1}, {10.0});
-  ASSERT_EQ(result.outcomes[0].status, Status::success);
-  EXPECT_EQ(result.events[0].size(), 8U);
   // At index 2 it has order 3, and is off by 1.6e-5.
-  constexpr double exact[] = {5.9803041, 5.60307305, 0.12448943, 5.57719179};
-  for (int v = 0; v < 4; ++v) EXPECT_NEAR(result.value(0, 0, v), exact[v], 3e-5) << v;
+  expect_end(result, 8, {5.9803041, 5.60307305, 0.12448943, 5.57719179}, 3e-5);
 }
 
 /// A mass on a rope that goes slack where its force vanishes, and is tight again where the mass is as far away as the

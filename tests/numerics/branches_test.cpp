@@ -371,7 +371,8 @@ struct LateOscillator {
 };
 
 // Steps that get nowhere are made longer. These get somewhere: made longer too, 45,000 of 89,000 were rejected, and the
-// run ended. `bdf` takes 7,806. SciPy's DOP853 at 1e-11; t is known to 1.2e-10, a phase of 7e-6.
+// run ended. `bdf` takes 7,806. SciPy's DOP853 at 1e-11. It is off by 5e-5,
+// and t is known to 1.2e-10, a phase of 7e-6.
 TEST(LateOscillator, TakesItsShortSteps) {
   const LoadedKernel kernel = test::own_kernel<LateOscillator, Bdf>();
   test::Ensemble ensemble;
@@ -437,7 +438,7 @@ TEST(Brake, StopsInTimeWheneverItBegins) {
       const test::Results result = ensemble.solve();
       EXPECT_EQ(result.outcomes[0].status, Status::terminated_by_event);
       EXPECT_EQ(result.events[0].size(), 24u);
-      EXPECT_NEAR(result.outcomes[0].t_reached - begin, 3.4773212, begin == 0.0 ? 1e-5 : 3e-4);
+      EXPECT_NEAR(result.outcomes[0].t_reached - begin, 3.4773212, begin == 0.0 ? 1e-6 : 3e-4);
     }
   }
 }

@@ -193,6 +193,7 @@ TEST_F(Compilation, ObservablesAreTakenWithoutWarnings) {
 }
 
 TEST_F(Compilation, EveryPrecisionTakesTheKernelWithoutWarnings) {
+  if (!test::nightly) GTEST_SKIP() << "three kernels of which others are alike: at night";
   for (const char* precision : {"float32", "mixed"}) {
     const DeviceCode& code = compile("robertson", "radau5", "sm_90", 1, precision);
     EXPECT_EQ(code.log.find("warning"), std::string::npos) << code.log;

@@ -65,10 +65,10 @@ void expect_switches() {
 
 TEST(Sides, SwitchWhereTheyLeaveZero) {
   expect_switches<Radau5>();
-  expect_switches<Bdf>();
 }
-NIGHTLY_TEST(Sides, SwitchWhereTheyLeaveZeroWithEsdirk) {
+NIGHTLY_TEST(Sides, SwitchWhereTheyLeaveZeroWithOthers) {
   expect_switches<Esdirk54>();
+  expect_switches<Bdf>();
 }
 
 /// A block on a belt whose speed swings, with friction that falls with the speed between them. At rest on the belt the
@@ -169,10 +169,10 @@ void expect_tight_stick_slip() {
 }
 
 TEST(Sides, OfABeltAtATightTolerance) {
-  expect_tight_stick_slip<Radau5>();
   expect_tight_stick_slip<Bdf>();
 }
 NIGHTLY_TEST(Sides, OfABeltAtATightToleranceForOthers) {
+  expect_tight_stick_slip<Radau5>();
   expect_tight_stick_slip<Rodas5p>();
   expect_tight_stick_slip<Esdirk54>();
 }
@@ -266,7 +266,6 @@ void expect_blocks() {
 TEST(Sides, OfSlipsThatBeginWithNoSpeed) {
   expect_blocks<SidedBlock, Radau5>();
   expect_blocks<Block<-1>, Rodas5p>();
-  expect_blocks<Block<0>, Rodas5p>();
 }
 NIGHTLY_TEST(Sides, OfSlipsThatBeginWithNoSpeedForOthers) {
   expect_blocks<SidedBlock, Rodas5p>();
@@ -274,6 +273,7 @@ NIGHTLY_TEST(Sides, OfSlipsThatBeginWithNoSpeedForOthers) {
   expect_blocks<SidedBlock, Bdf>();
   expect_blocks<Block<-1>, Radau5>();
   expect_blocks<Block<-1>, Bdf>();
+  expect_blocks<Block<0>, Rodas5p>();
   expect_blocks<Block<0>, Radau5>();
   expect_blocks<Block<0>, Bdf>();
 }

@@ -149,7 +149,7 @@ void expect_accuracy(double allowance = 100.0, double atol_share = 1.0) {
   }
 }
 
-TEST(HigherIndexAccuracy, PendulumWithConstrainedVelocity) {
+NIGHTLY_TEST(HigherIndexAccuracy, PendulumWithConstrainedVelocity) {
   expect_accuracy<PendulumIndex2, Radau5>();
 }
 TEST(HigherIndexAccuracy, PendulumWithConstrainedPosition) {
@@ -168,7 +168,7 @@ NIGHTLY_TEST(HigherIndexAccuracy, ReactorInEquilibrium) {
 // A multiplier that vanishes, as the second one of the stabilised pendulum, counts in units of atol. While its error
 // was tested, the order fell to 1, tens of thousands of steps were taken, and positions were off by thousands of
 // tolerances.
-TEST(HigherIndexAccuracy, BackwardDifferentiation) {
+NIGHTLY_TEST(HigherIndexAccuracy, BackwardDifferentiation) {
   expect_accuracy<PendulumGgl, Bdf>(100.0, 1e-3);
 }
 NIGHTLY_TEST(HigherIndexAccuracy, BackwardDifferentiationOfFurtherProblems) {

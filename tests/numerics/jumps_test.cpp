@@ -338,7 +338,7 @@ TEST(Fold, LeadsToTheOtherBranch) {
   test::for_each_kernel<Fold, Radau5, Rodas5p, Esdirk54, Bdf>(expect);
 }
 
-TEST(Fold, DoesNotDependOnItsNeighbours) {
+NIGHTLY_TEST(Fold, DoesNotDependOnItsNeighbours) {
   std::vector<std::vector<double>> rows;
   for (int i = 0; i < 12; ++i) rows.push_back({0.4 + 0.1 * i});
   test::expect_independence<Fold>(rows, 3.0);

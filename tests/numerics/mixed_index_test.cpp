@@ -272,7 +272,7 @@ NIGHTLY_TEST(MixedIndex, ControlledReactor) {
   expect_solution<test::ControlledReactor>(
       {0.3251520256958225, 3.6300575680314235, 1.2724638047352663, 0.4137441837342854, -0.9052665743650095});
 }
-TEST(MixedIndex, CompoundPendulum) {
+NIGHTLY_TEST(MixedIndex, CompoundPendulum) {
   expect_solution<test::CompoundPendulum>({0.49973274475902213, -0.016345758337074138, 1.53809898422235,
                                            -0.016033108797806065, -0.4901742275471468, -0.9808727418562805,
                                            0.8654373694116749, -2.971307590896608});

@@ -222,7 +222,10 @@ class EventMonitor {
     Real first(1.0);  // in units of the step; positive: none
     for (int i = 0; i < events; ++i) first = min(first, crossings_.root(i));
     Mask crossed = accepted & (first <= Real(0.0));
-    Real cut = begin + Real(1.0 + Search::cut_margin) * (Real(1.0) + first) * state.path.h;
+    const Real part = Real(1.0) + first;
+    const Real margin =
+        select(part < Real(Search::close_to_begin), Real(Search::early_margin), Real(Search::cut_margin));
+    Real cut = begin + (Real(1.0) + margin) * part * state.path.h;
     // A step to an event that is closer than the resolution would have no length.
     result.again = crossed & rough & (first > Real(Search::close_to_end - 1.0)) &
                    (first < Real(-Search::close_to_end)) & (abs(cut - begin) > resolution);

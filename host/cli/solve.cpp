@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <manyfold/error.hpp>
 #include <manyfold/tolerances.hpp>
@@ -243,7 +244,7 @@ std::string residual_of(const ModelDescription& model, const InstanceOutcome& ou
   return worst.empty() ? norm : fmt::format("{}, of {}", norm, worst);
 }
 
-void print_failure(const ModelDescription& model, const InstanceOutcome& outcome) {
+void print_failure(const ModelDescription& model, std::span<const double> t_span, const InstanceOutcome& outcome) {
   std::string cause;
   if (outcome.status == Status::inconsistent_initial_conditions) cause = origin_of_values(model, outcome);
   const bool by_event = outcome.status == Status::event_storm || outcome.status == Status::assertion_violated;
@@ -254,6 +255,11 @@ void print_failure(const ModelDescription& model, const InstanceOutcome& outcome
   if (outcome.status == Status::max_steps && outcome.last_event >= 0 && 4 * work.events > work.steps) {
     cause = fmt::format("; {} events in {} steps, the last of them '{}': does a state of rest or sliding need a mode?",
                         work.events, work.steps, event_name(model, outcome.last_event));
+  } else if (outcome.status == Status::max_steps) {
+    const double part = (outcome.t_reached - t_span[0]) / (t_span[1] - t_span[0]);
+    cause = fmt::format("; that is {:.2g} of the time span", part);
+    // Many steps, and a hundred times as many would not do.
+    if (part < 0.01 && work.steps > 10'000) cause += ": is there a jump, a pole or a fold, where steps lead nowhere?";
   }
   std::cerr << fmt::format("manyfold: error: {} at t = {}: {}{}{}\n", status_name(outcome.status),
                            time_text(outcome.t_reached, model.t_begin, 9),
@@ -314,7 +320,7 @@ int solve(const SolveArguments& arguments) {
     warn_of_values(prepared, result);
     return all_succeeded;
   }
-  print_failure(prepared.model(), result.outcomes[0]);
+  print_failure(prepared.model(), result.t_span, result.outcomes[0]);
   return some_failed;
 }
 

@@ -81,6 +81,10 @@ class Overriding {
 
   void set_seed(std::int64_t seed) {
     if (seed < 0) wrong(fmt::format("--seed {}: needs a whole number of at least 0", seed));
+    const std::string& sampler = sweep_.sampling.sampler;
+    if (sampler == "grid" || sampler == "table") {
+      wrong(fmt::format("--seed {}: the sampler \"{}\" draws nothing", seed, sampler));
+    }
     sweep_.sampling.seed = static_cast<std::uint64_t>(seed);
   }
 

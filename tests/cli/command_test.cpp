@@ -471,6 +471,7 @@ TEST_F(Command, StepsOfASolutionHaveBounds) {
   const Outcome ended = call("solve robertson --max-steps 5 --json");
   EXPECT_EQ(ended.code, 3);
   EXPECT_NE(ended.err.find("max_steps at t = "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find(" of the time span\n"), std::string::npos) << ended.err;
   expect_misuse("solve robertson --max-step 0", {"--max-step is 0, but must be more than 0"});
   expect_misuse("solve robertson --first-step -1", {"--first-step is -1, but must be at least 0"});
   expect_misuse("solve robertson --max-steps 0", {"--max-steps is 0, but must be at least 1"});

@@ -307,7 +307,7 @@ k2 = { distribution = "uniform", min = 2e4, max = 3e4 }
 }
 
 TEST_F(SweepFile, WhatIsWrongOnTheCommandLineHasNoPlaceInTheFile) {
-  const auto path = file("model = \"robertson\"\n[ensemble]\ninstances = 20\n");
+  auto path = file("model = \"robertson\"\n[ensemble]\ninstances = 20\n");
   const auto expect = [&](const SweepOverrides& overrides, const std::string& message) {
     try {
       resolve(parse_sweep_file(path, methods, overrides), robertson());
@@ -323,6 +323,10 @@ TEST_F(SweepFile, WhatIsWrongOnTheCommandLineHasNoPlaceInTheFile) {
   expect({.atol_by_variable = {{"y4", 1e-9}}},
          "atol: model \"robertson\" has no variable \"y4\"; did you mean \"y1\"?");
   expect({.parameters = {{"k4", 1.0}}}, "model \"robertson\" has no parameter \"k4\"; did you mean \"k1\"?");
+  path = file(
+      "model = \"robertson\"\n[ensemble]\nsampler = \"grid\"\n[parameters]\nk1 = { distribution = \"choice\", values = "
+      "[0.03, 0.04] }\n");
+  expect({.seed = 5}, "--seed 5: the sampler \"grid\" draws nothing");
 }
 
 TEST_F(SweepFile, MessagesGetThePlaceOfTheKeyTheyBeginWith) {

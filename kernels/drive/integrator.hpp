@@ -733,10 +733,7 @@ class Integrator {
     if constexpr (keeps_rest<Real>) {
       const Real added = sum - state_.t;
       const Real error = (state_.t - (sum - added)) + (step - added);
-      Mask dropped = last;
-      // Beside a step of the usual length it is nothing.
-      if constexpr (!coarse_time<Real>) dropped = dropped | (abs(h) > young_span(state_.t));
-      t_rest_ = select(accepted, select(dropped, Real(0.0), error), t_rest_);
+      t_rest_ = select(accepted, select(last, Real(0.0), error), t_rest_);
     }
     state_.t = select(accepted, select(last, target, sum), state_.t);
   }

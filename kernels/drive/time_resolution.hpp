@@ -38,7 +38,7 @@ MANYFOLD_INLINE MaskOf<Real> rests(const Real (&dy)[System::n], const Real (&wei
   return motion < Real(1.0);
 }
 
-/// In double precision the steps behind a start are, where t is large and a transient short. On devices the registers
+/// In double precision many steps are, where t is large and they are short: the rest adds up. On devices the registers
 /// that this takes would cost every step.
 template <class Real>
 #if defined(__CUDACC__)

@@ -225,85 +225,114 @@ SystemOffsets find_system_offsets(const Signature& signature, int unknowns) {
   return result;
 }
 
-Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns, const Incidence& incidence,
-             const std::function<bool(int, int)>& solvable, const std::function<int(int)>& weight) {
-  Tearing result;
-  const std::set<int> inside(unknowns.begin(), unknowns.end());
-  std::map<int, std::vector<int>> equations_of;  // by unknown that is open
-  std::map<int, std::set<int>> open;             // unknowns of an equation that is open
-  for (const int i : equations) {
-    for (const int j : incidence[at(i)]) {
-      if (!inside.contains(j)) continue;
-      open[i].insert(j);
-      equations_of[j].push_back(i);
+namespace {
+
+/// The search for unknowns to guess, from which the equations give the others one by one.
+class TearingSearch {
+ public:
+  TearingSearch(const std::vector<int>& equations, const std::vector<int>& unknowns, const Incidence& incidence,
+                const std::function<bool(int, int)>& solvable, const std::function<int(int)>& weight)
+      : unknowns_(unknowns), solvable_(solvable), weight_(weight) {
+    const std::set<int> inside(unknowns.begin(), unknowns.end());
+    for (const int i : equations) {
+      for (const int j : incidence[at(i)]) {
+        if (!inside.contains(j)) continue;
+        open_[i].insert(j);
+        equations_of_[j].push_back(i);
+      }
+      open_.try_emplace(i);
     }
-    open.try_emplace(i);
+    for (std::size_t k = 0; k < unknowns.size(); ++k) {
+      key_of_[unknowns[k]] = {-score_of(unknowns[k]), static_cast<int>(k)};
+      by_score_.insert(key_of_[unknowns[k]]);
+    }
+    for (const int i : equations) consider(i);
   }
-  std::set<int> known;
-  std::set<int> ready;  // equations with one unknown that they can be solved for
-  const auto consider = [&](int i) {
-    const auto entry = open.find(i);
-    if (entry != open.end() && entry->second.size() == 1 && solvable(i, *entry->second.begin())) ready.insert(i);
-  };
-  // The best to guess is the unknown of most open equations; of equals, the one that makes most of them solvable.
-  const auto score_of = [&](int j) {
+
+  Tearing run() {
+    // No equation gives these: they are guessed first, whatever else is.
+    for (const int j : unknowns_) {
+      const std::vector<int>& of_unknown = equations_of_[j];
+      if (std::any_of(of_unknown.begin(), of_unknown.end(), [&](int i) { return solvable_(i, j); })) continue;
+      guess(j);
+    }
+    while (!by_score_.empty()) {
+      if (!ready_.empty()) {
+        solve(*ready_.begin());
+      } else {
+        guess(unknowns_[at(by_score_.begin()->second)]);
+      }
+    }
+    for (const auto& [i, rest] : open_) result_.residuals.push_back(i);
+    return result_;
+  }
+
+ private:
+  /// The best to guess is the unknown of most open equations; of equals, the one that makes most of them solvable.
+  long score_of(int j) {
     long degree = 0;
     long helps = 0;
-    for (const int i : equations_of[j]) {
-      const auto entry = open.find(i);
-      if (entry == open.end()) continue;
+    for (const int i : equations_of_[j]) {
+      const auto entry = open_.find(i);
+      if (entry == open_.end()) continue;
       ++degree;
       if (entry->second.size() == 2) ++helps;
     }
-    return static_cast<long>(weight(j)) * 1'000'000 + helps * 1000 + degree;
-  };
-  std::map<int, std::pair<long, int>> key_of;  // by unknown: less its score, and its place among equals
-  std::set<std::pair<long, int>> by_score;     // keys of those that are not known
-  for (std::size_t k = 0; k < unknowns.size(); ++k) {
-    key_of[unknowns[k]] = {-score_of(unknowns[k]), static_cast<int>(k)};
-    by_score.insert(key_of[unknowns[k]]);
+    return static_cast<long>(weight_(j)) * 1'000'000 + helps * 1000 + degree;
   }
-  const auto settle = [&](int j) {
-    known.insert(j);
-    by_score.erase(key_of[j]);
-    for (const int i : equations_of[j]) {
-      const auto entry = open.find(i);
-      if (entry == open.end()) continue;
+
+  void consider(int i) {
+    const auto entry = open_.find(i);
+    if (entry != open_.end() && entry->second.size() == 1 && solvable_(i, *entry->second.begin())) ready_.insert(i);
+  }
+
+  void guess(int j) {
+    result_.torn.push_back(j);
+    settle(j);
+  }
+
+  void solve(int i) {
+    ready_.erase(i);
+    const int j = *open_[i].begin();
+    open_.erase(i);
+    result_.steps.push_back({i, j});
+    settle(j);
+  }
+
+  /// Unknown j is known from here on.
+  void settle(int j) {
+    by_score_.erase(key_of_[j]);
+    for (const int i : equations_of_[j]) {
+      const auto entry = open_.find(i);
+      if (entry == open_.end()) continue;
       entry->second.erase(j);
-      ready.erase(i);
+      ready_.erase(i);
       consider(i);
       if (entry->second.size() > 2) continue;
       for (const int other : entry->second) {
-        if (by_score.erase(key_of[other]) == 0) continue;
-        key_of[other].first = -score_of(other);
-        by_score.insert(key_of[other]);
+        if (by_score_.erase(key_of_[other]) == 0) continue;
+        key_of_[other].first = -score_of(other);
+        by_score_.insert(key_of_[other]);
       }
     }
-  };
-  for (const int i : equations) consider(i);
-  // No equation gives these: they are guessed first, whatever else is.
-  for (const int j : unknowns) {
-    const std::vector<int>& of_unknown = equations_of[j];
-    if (std::any_of(of_unknown.begin(), of_unknown.end(), [&](int i) { return solvable(i, j); })) continue;
-    result.torn.push_back(j);
-    settle(j);
   }
-  while (known.size() < inside.size()) {
-    if (!ready.empty()) {
-      const int i = *ready.begin();
-      ready.erase(ready.begin());
-      const int j = *open[i].begin();
-      open.erase(i);
-      result.steps.push_back({i, j});
-      settle(j);
-      continue;
-    }
-    const int best = unknowns[at(by_score.begin()->second)];
-    result.torn.push_back(best);
-    settle(best);
-  }
-  for (const auto& [i, rest] : open) result.residuals.push_back(i);
-  return result;
+
+  const std::vector<int>& unknowns_;
+  const std::function<bool(int, int)>& solvable_;
+  const std::function<int(int)>& weight_;
+  std::map<int, std::vector<int>> equations_of_;  ///< by unknown
+  std::map<int, std::set<int>> open_;             ///< unknowns of an equation that gives none yet
+  std::set<int> ready_;                           ///< equations with one unknown that they can be solved for
+  std::map<int, std::pair<long, int>> key_of_;    ///< by unknown: less its score, and its place among equals
+  std::set<std::pair<long, int>> by_score_;       ///< keys of those that are not known
+  Tearing result_;
+};
+
+}  // namespace
+
+Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns, const Incidence& incidence,
+             const std::function<bool(int, int)>& solvable, const std::function<int(int)>& weight) {
+  return TearingSearch(equations, unknowns, incidence, solvable, weight).run();
 }
 
 }  // namespace manyfold::modelica

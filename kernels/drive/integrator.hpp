@@ -238,38 +238,8 @@ class Integrator {
     method_.commit(accepted, state_, h);
     if constexpr (Method::path_on_request && !path_for_output) method_.complete_path(accepted, state_);
     advance_time(accepted, last, target, h);
-    if constexpr (projects) {
-      const Mask missed = accepted & !project_end(accepted);
-      if (any(missed)) go_back(missed, begin, before);
-      accepted = accepted & !missed;
-      failed = failed | missed;
-    }
-    if constexpr (checks_ends) {
-      const Mask astray = SettledOutput<Alone<System>, Real>().astray(accepted, state_.t, state_.y, state_.dy, state_.p,
-                                                                      options_.tolerances);
-      if (any(astray)) go_back(astray, begin, before);
-      accepted = accepted & !astray;
-      failed = failed | astray;
-    }
-    if constexpr (may_leave_branch) {
-      const Mask lost =
-          branch_.strays(accepted & control_.has_failed() & !fixed, state_, begin, before, options_.tolerances);
-      if (any(lost)) go_back(lost, begin, before);
-      accepted = accepted & !lost;
-      failed = failed | lost;
-    }
-    if constexpr (System::has_events) {
-      const Mask was_cut = passage_.cut != Real(largest_number);
-      const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
-      const Mask leapt = branch_.leaps(accepted & !last & !passage_.monitor.begins_across(), state_, before.dy, span_);
-      const auto found = passage_.monitor.template find<settles_events>(accepted & !leapt, rough, state_, begin,
-                                                                        attempt.error, meeting());
-      passage_.struck = found.struck;
-      if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
-      passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
-      if (any(found.again)) go_back(found.again, begin, before);
-      accepted = accepted & !found.again;
-    }
+    check_end(step, before, fixed, accepted, failed);
+    if constexpr (System::has_events) find_events(step, attempt, before, fixed, accepted);
     control_.choose(options_, method_, state_, attempt, h, accepted, rejected, failed);
     control_.watch_for_jumps(options_, span_, state_, attempt, h, rejected);
     if constexpr (Branch::changes_branches) control_.get_on(options_, span_, state_, h, accepted, failed);
@@ -289,32 +259,7 @@ class Integrator {
       arrived = arrived & (target == span_.end) & !passage_.struck;
     }
     status_ = select(arrived, code(Status::success), status_);
-    if (any(rejected | failed)) {
-      auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
-      if constexpr (Branch::changes_branches) {
-        const Mask first = control_.failed_times(1.0, rejected | failed);
-        if (any(first)) branch_.keep_anchor(first, state_, span_);
-      }
-      if constexpr (may_leave_branch) {
-        const Mask ahead = failed & state_.ahead & !state_.patient;
-        if (any(ahead)) turn_back_from_folds(ahead);
-      }
-      if constexpr (settles_starts) {
-        const Mask lost = control_.failed_times(failures_until_settled, rejected | failed);
-        if (any(lost)) settle_start(lost);
-      }
-      if constexpr (Branch::leads_on) {
-        Mask negligible = (rejected | failed) & (abs(h) <= span_.negligible_step(state_.t));
-        if (any(negligible)) negligible = negligible & rests<System>(state_.dy, state_.weight, h);
-        const Mask stuck = hopeless | negligible;
-        if (any(stuck) && options_.steps.fixed_step == 0.0) {
-          const Mask passed = lead_on(stuck, hopeless, h);
-          hopeless = hopeless & !passed;
-          accepted = accepted | passed;
-        }
-      }
-      status_ = select(hopeless & live(), reason, status_);
-    }
+    if (any(rejected | failed)) accepted = accepted | respond_to_failures(attempt, h, rejected, failed);
     const Mask exhausted =
         live() & lanes & (Real(accepted_ + rejected_ + newton_failures_) >= Real(options_.steps.max_steps));
     status_ = select(exhausted, code(Status::max_steps), status_);
@@ -570,6 +515,72 @@ class Integrator {
       put(state_.dy[i], before.dy[i]);
     }
     state_.path.copy(lanes, before.path);
+  }
+
+  /// Takes steps back whose end is not where the equations lead: these have failed, and are not accepted.
+  MANYFOLD_INLINE void check_end(const Step& step, const Before& before, const Mask& fixed, Mask& accepted,
+                                 Mask& failed) {
+    [[maybe_unused]] const auto take_back = [&](const Mask& wrong) {
+      if (any(wrong)) go_back(wrong, step.begin, before);
+      accepted = accepted & !wrong;
+      failed = failed | wrong;
+    };
+    if constexpr (projects) take_back(accepted & !project_end(accepted));
+    if constexpr (checks_ends) {
+      take_back(SettledOutput<Alone<System>, Real>().astray(accepted, state_.t, state_.y, state_.dy, state_.p,
+                                                            options_.tolerances));
+    }
+    if constexpr (may_leave_branch) {
+      take_back(
+          branch_.strays(accepted & control_.has_failed() & !fixed, state_, step.begin, before, options_.tolerances));
+    }
+  }
+
+  /// Finds events in the step just taken, which is taken back where a shorter one is to find them.
+  MANYFOLD_INLINE void find_events(const Step& step, const StepAttempt<Real>& attempt, const Before& before,
+                                   const Mask& fixed, Mask& accepted) {
+    const Mask was_cut = passage_.cut != Real(largest_number);
+    const Mask rough = (attempt.error > Real(error_of_exact_step)) & !was_cut & !fixed;
+    const Mask leapt =
+        branch_.leaps(accepted & !step.last & !passage_.monitor.begins_across(), state_, before.dy, span_);
+    const auto found = passage_.monitor.template find<settles_events>(accepted & !leapt, rough, state_, step.begin,
+                                                                      attempt.error, meeting());
+    passage_.struck = found.struck;
+    if (any(leapt)) passage_.struck = passage_.struck | passage_.monitor.jump(leapt, state_);
+    passage_.cut = select(accepted, select(found.again, found.cut, Real(largest_number)), passage_.cut);
+    if (any(found.again)) go_back(found.again, step.begin, before);
+    accepted = accepted & !found.again;
+  }
+
+  /// Ends lanes that cannot go on, and prepares the next attempt of the others; returns those that were taken on
+  /// without a step.
+  MANYFOLD_INLINE Mask respond_to_failures(const StepAttempt<Real>& attempt, const Real& h, const Mask& rejected,
+                                           const Mask& failed) {
+    auto [hopeless, reason] = control_.examine_failures(state_, attempt, rejected, failed);
+    if constexpr (Branch::changes_branches) {
+      const Mask first = control_.failed_times(1.0, rejected | failed);
+      if (any(first)) branch_.keep_anchor(first, state_, span_);
+    }
+    if constexpr (may_leave_branch) {
+      const Mask ahead = failed & state_.ahead & !state_.patient;
+      if (any(ahead)) turn_back_from_folds(ahead);
+    }
+    if constexpr (settles_starts) {
+      const Mask lost = control_.failed_times(failures_until_settled, rejected | failed);
+      if (any(lost)) settle_start(lost);
+    }
+    Mask passed(false);
+    if constexpr (Branch::leads_on) {
+      Mask negligible = (rejected | failed) & (abs(h) <= span_.negligible_step(state_.t));
+      if (any(negligible)) negligible = negligible & rests<System>(state_.dy, state_.weight, h);
+      const Mask stuck = hopeless | negligible;
+      if (any(stuck) && options_.steps.fixed_step == 0.0) {
+        passed = lead_on(stuck, hopeless, h);
+        hopeless = hopeless & !passed;
+      }
+    }
+    status_ = select(hopeless & live(), reason, status_);
+    return passed;
   }
 
   /// Makes y, found on the polynomial, and y' meet the equations in some lanes.

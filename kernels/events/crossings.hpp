@@ -171,6 +171,28 @@ class Crossings : public RootSides<System, Real, State> {
     return begins_on_zero(sample, i) & (second > Real(9.0) * first) & (second > least);
   }
 
+  /// The step that is searched for crossings.
+  struct Scanned {
+    const Mask& lanes;
+    const Mask& rough;  ///< where the polynomial is not accurate
+    const State& state;
+    const Roots (&sample)[parts + 1];
+    const Real& error;
+    const Real& tolerance;  ///< of places, in units of the step
+  };
+
+  /// What of a part of the step may hold a crossing of one function, and where that is.
+  struct Candidate {
+    Real begin;  ///< of the part
+    Real lo;
+    Real hi;
+    Real value_lo;  ///< positive on the side where the function was
+    Real value_hi;
+    Real direction;
+    Mask at_once;  ///< across from the begin of the part
+    Mask occurs;
+  };
+
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
   MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
@@ -178,93 +200,103 @@ class Crossings : public RootSides<System, Real, State> {
                                Mask& unclear) {
     double wanted[size];
     Base::get_directions(wanted);
-    for (int i = 0; i < events; ++i) {
-      Mask open = lanes;
-      if constexpr (System::algebraic_variables.next(0) >= 0) {
-        const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
-        if (any(candidates)) open = open & !rests(candidates, i, state);
-      }
-      this->widen_doubt(lanes, i, state, error);
-      Real side = side_[i];
-      const Real filter(wanted[i]);
-      Real near(0.0);
-      const Mask without_side = lanes & (side == Real(0.0));
-      const Mask doubtful = lanes & (doubt_[i] > Real(0.0));
-      Real visible(0.0);
-      if (any(without_side | doubtful)) visible = Real(1e-3) * this->reach(i, state);
-      if (any(without_side)) {
-        unclear = unclear | (without_side & grows_too_fast(sample, i, visible));
-        near = this->hidden_motion(i, state, error);
-      }
-      const auto allowed = [&](const Real& direction) { return (filter == Real(0.0)) | (filter == direction); };
-      for (int part = 0; part < parts; ++part) {
-        const Real left(double(part) / parts - 1.0);
-        Real right(double(part + 1) / parts - 1.0);
-        // Where it has just left the surface, a dip is an error of the polynomial. As long as errors may decide, it has
-        // no side. They hide where zero is, but less of how far it has moved.
-        const Mask leaves = open & (side == Real(0.0));
-        const Real& end = sample[part + 1].value[i];
-        if (any(leaves)) {
-          const Mask undecided = (abs(end) <= doubt_[i]) & ((end - origin_[i]) * sign(end) <= near);
-          side = select(leaves & !undecided, sign(end), side);
-        }
-        Ends values = Search::ends(sample, part, i, side);
-        const Mask undefined = open & Search::leaves_domain(values);
-        if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);
-        const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
-        const Real rounding = this->allowance(i, values.begin);
-        const Mask across = open & (at_begin | (values.end < -rounding));
-        const Mask dip = open & !leaves & Search::may_dip(values);
-        if (!any(across | dip)) continue;
+    for (int i = 0; i < events; ++i) locate_one(i, {lanes, rough, state, sample, error, tolerance}, wanted[i], unclear);
+  }
 
-        Real lo = left;
-        Real hi = right;
-        Real value_lo = values.begin;
-        Real value_hi = values.end;
-        Real direction = -side;
-        // Begins on the surface or, by rounding, behind it: first it must have left it.
-        const Mask lift = across & (values.begin <= Real(0.0));
-        Mask at_once = at_begin | (lift & !(values.begin_slope > Real(0.0)));
-        Mask occurs = across & allowed(direction);
-        if (any(lift & !at_once)) {
-          Real top;
-          Real above;
-          const Ends turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
-          const Mask left_it =
-              Search::seek(lift & !at_once, state, i, -side, left, right, turned, Real(0.0), top, above);
-          at_once = lift & !left_it;
-          lo = select(left_it, top, lo);
-          value_lo = select(left_it, -above, value_lo);
-        }
-        // It may be on its side for a moment that the samples do not show.
-        unclear = unclear | (at_once & doubtful & !at_begin & leaves_slowly(sample, i, visible));
-        if (any(dip)) {
-          Real bottom;
-          Real below;
-          const Mask through = Search::seek(dip, state, i, side, left, right, values, rounding, bottom, below);
-          const Mask downwards = through & allowed(-side);
-          const Mask upwards = through & !downwards;
-          hi = select(downwards, bottom, hi);
-          value_hi = select(downwards, below, value_hi);
-          lo = select(upwards, bottom, lo);
-          value_lo = select(upwards, below, value_lo);
-          direction = select(upwards, side, direction);
-          occurs = occurs | through;
-        }
-        if (any(occurs)) {
-          // Values so far are positive on the side where the function was; from here on, on the side it goes to.
-          const Real turn = select(direction == side, Real(1.0), Real(-1.0));
-          const Real found = Search::bracket(occurs & !at_once, rough, state, i, direction, lo, hi, turn * value_lo,
-                                             turn * value_hi, tolerance);
-          const Real place = select(at_once, left, found);
-          root_[i] = select(occurs, place, root_[i]);
-          direction_[i] = select(occurs, direction, direction_[i]);
-          open = open & !occurs;
-        }
-        side = select(across, -side, side);
-      }
-      side_[i] = select(lanes, side, side_[i]);
+  /// The same for function i, whose events have the direction `wanted`, or any if that is 0.
+  MANYFOLD_INLINE void locate_one(int i, const Scanned& step, double wanted, Mask& unclear) {
+    const auto& [lanes, rough, state, sample, error, tolerance] = step;
+    Mask open = lanes;
+    if constexpr (System::algebraic_variables.next(0) >= 0) {
+      const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
+      if (any(candidates)) open = open & !rests(candidates, i, state);
     }
+    this->widen_doubt(lanes, i, state, error);
+    Real side = side_[i];
+    const Real filter(wanted);
+    Real near(0.0);
+    const Mask without_side = lanes & (side == Real(0.0));
+    const Mask doubtful = lanes & (doubt_[i] > Real(0.0));
+    Real visible(0.0);
+    if (any(without_side | doubtful)) visible = Real(1e-3) * this->reach(i, state);
+    if (any(without_side)) {
+      unclear = unclear | (without_side & grows_too_fast(sample, i, visible));
+      near = this->hidden_motion(i, state, error);
+    }
+    for (int part = 0; part < parts; ++part) {
+      const Real left(double(part) / parts - 1.0);
+      Real right(double(part + 1) / parts - 1.0);
+      // Where it has just left the surface, a dip is an error of the polynomial. As long as errors may decide, it has
+      // no side. They hide where zero is, but less of how far it has moved.
+      const Mask leaves = open & (side == Real(0.0));
+      const Real& end = sample[part + 1].value[i];
+      if (any(leaves)) {
+        const Mask undecided = (abs(end) <= doubt_[i]) & ((end - origin_[i]) * sign(end) <= near);
+        side = select(leaves & !undecided, sign(end), side);
+      }
+      Ends values = Search::ends(sample, part, i, side);
+      const Mask undefined = open & Search::leaves_domain(values);
+      if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);
+      const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
+      const Real rounding = this->allowance(i, values.begin);
+      const Mask across = open & (at_begin | (values.end < -rounding));
+      const Mask dip = open & !leaves & Search::may_dip(values);
+      if (!any(across | dip)) continue;
+
+      // Begins on the surface or, by rounding, behind it: first it must have left it.
+      const Mask lift = across & (values.begin <= Real(0.0));
+      const Mask allowed = (filter == Real(0.0)) | (filter == -side);
+      const Mask at_once = at_begin | (lift & !(values.begin_slope > Real(0.0)));
+      const Mask occurs = across & allowed;
+      Candidate found{left, left, right, values.begin, values.end, -side, at_once, occurs};
+      if (any(lift & !found.at_once)) leave_surface(lift, state, i, values, found);
+      // It may be on its side for a moment that the samples do not show.
+      unclear = unclear | (found.at_once & doubtful & !at_begin & leaves_slowly(sample, i, visible));
+      if (any(dip)) follow_dip(dip, state, i, values, rounding, allowed, found);
+      if (any(found.occurs)) {
+        // Values so far are positive on the side where the function was; from here on, on the side it goes to.
+        const Real turn = select(found.direction == side, Real(1.0), Real(-1.0));
+        const Real place = Search::bracket(found.occurs & !found.at_once, rough, state, i, found.direction, found.lo,
+                                           found.hi, turn * found.value_lo, turn * found.value_hi, tolerance);
+        root_[i] = select(found.occurs, select(found.at_once, left, place), root_[i]);
+        direction_[i] = select(found.occurs, found.direction, direction_[i]);
+        open = open & !found.occurs;
+      }
+      side = select(across, -side, side);
+    }
+    side_[i] = select(lanes, side, side_[i]);
+  }
+
+  /// Function i, on the surface at the begin of a part of the step in the lanes of `lift`, and across at its end,
+  /// crosses behind its highest point; at once if it never rises.
+  MANYFOLD_INLINE void leave_surface(const Mask& lift, const State& state, int i, const Ends& values,
+                                     Candidate& found) const {
+    Real top;
+    Real above;
+    const Ends turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
+    const Mask left_it = Search::seek(lift & !found.at_once, state, i, found.direction, found.lo, found.hi, turned,
+                                      Real(0.0), top, above);
+    found.at_once = lift & !left_it;
+    found.lo = select(left_it, top, found.lo);
+    found.value_lo = select(left_it, -above, found.value_lo);
+  }
+
+  /// Function i may cross twice in a part of the step: the first of its crossings, or the second one if events go that
+  /// way alone.
+  MANYFOLD_INLINE void follow_dip(const Mask& dip, const State& state, int i, const Ends& values, const Real& rounding,
+                                  const Mask& allowed, Candidate& found) const {
+    Real bottom;
+    Real below;
+    const Real side = -found.direction;
+    const Mask through = Search::seek(dip, state, i, side, found.begin, found.hi, values, rounding, bottom, below);
+    const Mask downwards = through & allowed;
+    const Mask upwards = through & !downwards;
+    found.hi = select(downwards, bottom, found.hi);
+    found.value_hi = select(downwards, below, found.value_hi);
+    found.lo = select(upwards, bottom, found.lo);
+    found.value_lo = select(upwards, below, found.value_lo);
+    found.direction = select(upwards, side, found.direction);
+    found.occurs = found.occurs | through;
   }
 
   Real root_[size];

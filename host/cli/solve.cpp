@@ -262,7 +262,7 @@ void print_failure(const ModelDescription& model, std::span<const double> t_span
     if (part < 0.01 && work.steps > 10'000) cause += ": is there a jump, a pole or a fold, where steps lead nowhere?";
   }
   std::cerr << fmt::format("manyfold: error: {} at t = {}: {}{}{}\n", status_name(outcome.status),
-                           time_text(outcome.t_reached, model.t_begin, 9),
+                           time_text(outcome.t_reached, t_span[0], 9),
                            status_messages[static_cast<std::size_t>(outcome.status)], residual_of(model, outcome),
                            cause);
 }

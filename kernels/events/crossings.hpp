@@ -239,7 +239,9 @@ class Crossings : public RootSides<System, Real, State> {
       if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);
       const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
       const Real rounding = this->allowance(i, values.begin);
-      const Mask across = open & (at_begin | (values.end < -rounding));
+      // Found late, it may begin behind the surface that it is leaving.
+      const Mask rises = (values.begin <= Real(0.0)) & (values.begin_slope > Real(0.0)) & (values.end > values.begin);
+      const Mask across = open & (at_begin | ((values.end < -rounding) & !rises));
       const Mask dip = open & !leaves & Search::may_dip(values);
       if (!any(across | dip)) continue;
 
@@ -276,7 +278,7 @@ class Crossings : public RootSides<System, Real, State> {
     const Ends turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
     const Mask left_it = Search::seek(lift & !found.at_once, state, i, found.direction, found.lo, found.hi, turned,
                                       Real(0.0), top, above);
-    found.at_once = lift & !left_it;
+    found.at_once = found.at_once | (lift & !left_it);
     found.lo = select(left_it, top, found.lo);
     found.value_lo = select(left_it, -above, found.value_lo);
   }

@@ -28,11 +28,11 @@ struct RootSearch {
   static constexpr double close_to_end = 0.01;
   /// A step that is taken again ends so much later, relative to its length, than the event was found.
   static constexpr double cut_margin = 1e-3;
-  /// Or so much, where the event is in this part of the step from its beginning: the polynomial's error, of the whole
-  /// step, is large beside the way to the event, and at a kink the next step would have to end beyond. That step is so
-  /// much shorter that its polynomial is accurate everywhere.
-  static constexpr double early_margin = 0.3;
+  /// Where the event was found in this first part of a step, the polynomial's error is large beside the way to it. At a
+  /// kink the step that is taken again may end before the event then, again and again.
   static constexpr double close_to_begin = 0.1;
+  /// So it ends so much later there. It is so short that its polynomial is accurate everywhere.
+  static constexpr double early_margin = 0.3;
   /// Extrema are resolved to this part of a step: two crossings that are closer may count as a touch.
   static constexpr double extremum_resolution = max(1e-8, 4.0 * epsilon<Real>);
 

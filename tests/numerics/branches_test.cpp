@@ -370,8 +370,7 @@ struct LateOscillator {
 };
 
 // Steps that get nowhere are made longer. These get somewhere: made longer too, 45,000 of 89,000 were rejected, and the
-// run ended. `bdf` takes 7,806. SciPy's DOP853 at 1e-11. It is off by 5e-5,
-// and t is known to 1.2e-10, a phase of 7e-6.
+// run ended. `bdf` takes 7,806. SciPy's DOP853 at 1e-11. It is off by 5e-5, and t is known to 1.2e-10, a phase of 7e-6.
 TEST(LateOscillator, TakesItsShortSteps) {
   const LoadedKernel kernel = test::own_kernel<LateOscillator, Bdf>();
   test::Ensemble ensemble;
@@ -441,6 +440,48 @@ TEST(Brake, StopsInTimeWheneverItBegins) {
     }
   };
   test::for_each_kernel<Brake, Radau5, Bdf>(expect);
+}
+
+/// A ball that bounces, from seconds since 1970 on.
+struct LateBall {
+  static constexpr const char* name = "late_ball";
+  static constexpr double t_span[] = {1.7e9, 1700000004.0};
+  static constexpr Variable variables[] = {{.name = "h", .initial = 1.0}, {.name = "v"}};
+  static constexpr Parameter parameters[] = {{.name = "restitution", .value = 0.9}};
+  static constexpr Event events[] = {{.name = "bounce", .direction = -1}};
+  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {
+    f[0] = y[1];
+    f[1] = 0.0 * y[1] - 9.81;
+  }
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto&, auto& g) { g[0] = y[0]; }
+  static constexpr void action(auto, const auto&, auto& y, const auto&, const auto& p, auto&) { y[1] *= -p[0]; }
+};
+
+// Bounces are found up to 1e-6 s late, when the ball is below the ground. It rose from there in the first step of
+// `bdf`, which ended below the ground too and was taken for a second bounce: the ball fell to -74, with success.
+TEST(LateBall, RisesFromBelowTheGround) {
+  const double g = 9.81;
+  double bounce = std::sqrt(2.0 / g);
+  double speed = 0.9 * g * bounce;
+  std::size_t bounces = 1;
+  for (; bounce + 2.0 * speed / g < 4.0; ++bounces) {
+    bounce += 2.0 * speed / g;
+    speed *= 0.9;
+  }
+  const double exact = speed * (4.0 - bounce) - 0.5 * g * (4.0 - bounce) * (4.0 - bounce);
+  const LoadedKernel kernel = test::own_kernel<LateBall, Bdf>();
+  test::Ensemble ensemble;
+  ensemble.loaded = &kernel;
+  ensemble.repeat_defaults(1);
+  ensemble.t_begin = LateBall::t_span[0];
+  ensemble.t_end = LateBall::t_span[1];
+  ensemble.rtol = 1e-10;
+  ensemble.atol.assign(2, 1e-10);
+  const test::Results result = ensemble.solve();
+  ASSERT_EQ(result.outcomes[0].status, Status::success);
+  EXPECT_EQ(result.events[0].size(), bounces);
+  // Six bounces at up to 4 m/s, each off by 1e-6 s.
+  EXPECT_NEAR(result.values[0], exact, 2e-5);
 }
 
 /// A source that is switched by the time, with an equation that bends.

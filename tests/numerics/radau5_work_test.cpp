@@ -73,11 +73,12 @@ TEST(Radau5Work, IsThatOfRadau5) {
     std::cout << theirs.model << " rtol " << theirs.rtol << ": attempts " << attempts << " (" << of_attempts
               << "), rejected " << ours.rejected << ", Newton failures " << ours.newton_failures << ", factorisations "
               << ours.factorizations << " (" << of_factorizations << ")\n";
-    // At most its work, up to a seventh; less where its first contraction ends attempts of Newton's method that would
-    // have converged. The first step is our own: theirs is 1e-6, from where steps that grow by up to 8 take it to the
-    // next in a few attempts, and ours, which at most double, would not.
-    EXPECT_LE(of_attempts, 1.14) << theirs.model << " " << theirs.rtol;
-    EXPECT_LE(of_factorizations, 1.14) << theirs.model << " " << theirs.rtol;
+    // At most its work, up to an eighth and an attempt; less where its first contraction ends attempts of Newton's
+    // method that would have converged. The first step is our own. From theirs, 1e-6, steps that at most double need
+    // some attempts more than those of RADAU5, which grow by up to 8.
+    const double most = 1.12 + 1.0 / static_cast<double>(theirs.attempts);
+    EXPECT_LE(of_attempts, most) << theirs.model << " " << theirs.rtol;
+    EXPECT_LE(of_factorizations, most) << theirs.model << " " << theirs.rtol;
     EXPECT_GE(of_attempts, 0.7) << theirs.model << " " << theirs.rtol;
   }
 }

@@ -10,8 +10,10 @@ class Crossings : public RootSides<System, Real, State> {
   using Base = RootSides<System, Real, State>;
   using Search = RootSearch<System, Real, State>;
   using Ends = PartEnds<Real>;
+  using Base::arriving_;
   using Base::came_from_;
   using Base::doubt_;
+  using Base::heading_;
   using Base::jumped_;
   using Base::origin_;
   using Base::range_;
@@ -31,6 +33,7 @@ class Crossings : public RootSides<System, Real, State> {
   struct BeforeStep {
     Real start[size];
     Real doubt[size];
+    Real heading[size];
   };
 
   /// Samples the step in the lanes of `accepted`; where a root function may cross, locates its first event. Returns
@@ -59,6 +62,8 @@ class Crossings : public RootSides<System, Real, State> {
       if constexpr (System::remembers_sides) range_[i] = select(accepted, max(range_[i], largest), range_[i]);
       interesting = interesting | may_cross(i, state, sample, tolerance);
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
+      before.heading[i] = arriving_[i] = heading_[i];
+      heading_[i] = select(accepted, sample[parts].slope[i], heading_[i]);
     }
     interesting = interesting & accepted;
     if (any(interesting)) locate(interesting, rough, state, sample, error, tolerance, unclear);
@@ -71,6 +76,7 @@ class Crossings : public RootSides<System, Real, State> {
       side_[i] = select(lanes, came_from_[i], side_[i]);
       start_[i] = select(lanes, before.start[i], start_[i]);
       doubt_[i] = select(lanes, before.doubt[i], doubt_[i]);
+      heading_[i] = select(lanes, before.heading[i], heading_[i]);
     }
   }
 
@@ -101,10 +107,11 @@ class Crossings : public RootSides<System, Real, State> {
   }
 
   /// Before the actions of the events of `fired` in the lanes of `struck`.
-  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded) {
+  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Real& since,
+                             const Mask& crowded) {
     Mask at_begin(false);
     for (int i = 0; i < events; ++i) at_begin = at_begin | is_at_begin(i, fired[i]);
-    Base::enter(struck, state, fired, crowded, at_begin & !jumped_);
+    Base::enter(struck, state, fired, since, crowded, at_begin & !jumped_);
   }
 
   /// After the actions of the events of `fired`, at the consistent state of `start`.
@@ -143,8 +150,8 @@ class Crossings : public RootSides<System, Real, State> {
     return result;
   }
 
-  /// In which of the lanes is function i zero throughout the step, as far as the errors of algebraic variables tell? A
-  /// voltage that an equation holds at a threshold crosses it with each of these errors.
+  /// In which of the lanes is function i zero throughout the step, as far as rounding and the errors of algebraic
+  /// variables tell? A voltage that an equation holds at a threshold crosses it with each of these errors.
   MANYFOLD_INLINE Mask rests(const Mask& lanes, int i, const State& state) const {
     return lanes & (scale_[i] <= this->noise(i, state));
   }
@@ -186,7 +193,8 @@ class Crossings : public RootSides<System, Real, State> {
     Real begin;  ///< of the part
     Real lo;
     Real hi;
-    Real value_lo;  ///< positive on the side where the function was
+    Real level;     ///< that is crossed there, positive on the side where the function was
+    Real value_lo;  ///< what the function is more than that
     Real value_hi;
     Real direction;
     Mask at_once;  ///< across from the begin of the part
@@ -207,16 +215,18 @@ class Crossings : public RootSides<System, Real, State> {
   MANYFOLD_INLINE void locate_one(int i, const Scanned& step, double wanted, Mask& unclear) {
     const auto& [lanes, rough, state, sample, error, tolerance] = step;
     Mask open = lanes;
-    if constexpr (System::algebraic_variables.next(0) >= 0) {
-      const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
-      if (any(candidates)) open = open & !rests(candidates, i, state);
-    }
+    const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
+    if (any(candidates)) open = open & !rests(candidates, i, state);
     this->widen_doubt(lanes, i, state, error);
     Real side = side_[i];
     const Real filter(wanted);
     Real near(0.0);
     const Mask without_side = lanes & (side == Real(0.0));
     const Mask doubtful = lanes & (doubt_[i] > Real(0.0));
+    // Found late, it may begin behind the surface that it is leaving. It crosses where it is back, not before.
+    const Real first = side * sample[0].value[i];
+    Real level = select((first <= Real(0.0)) & (side * sample[0].slope[i] > Real(0.0)), first, Real(0.0));
+    Mask has_left = first > Real(0.0);
     Real visible(0.0);
     if (any(without_side | doubtful)) visible = Real(1e-3) * this->reach(i, state);
     if (any(without_side)) {
@@ -237,50 +247,59 @@ class Crossings : public RootSides<System, Real, State> {
       Ends values = Search::ends(sample, part, i, side);
       const Mask undefined = open & Search::leaves_domain(values);
       if (any(undefined)) Search::retreat(undefined, state, i, side, left, right, values);
+      has_left = has_left | (values.end > Real(0.0));
+      values.begin -= level;
+      values.end -= level;
       const Mask at_begin = part == 0 ? open & this->astray(i, state, sample[0], tolerance) : Mask(false);
       const Real rounding = this->allowance(i, values.begin);
-      // Found late, it may begin behind the surface that it is leaving.
-      const Mask rises = (values.begin <= Real(0.0)) & (values.begin_slope > Real(0.0)) & (values.end > values.begin);
-      const Mask across = open & (at_begin | ((values.end < -rounding) & !rises));
+      const Mask across = open & (at_begin | (values.end < -rounding));
       const Mask dip = open & !leaves & Search::may_dip(values);
-      if (!any(across | dip)) continue;
+      if (!any(across | dip)) {
+        level = select(has_left, Real(0.0), level);
+        continue;
+      }
 
       // Begins on the surface or, by rounding, behind it: first it must have left it.
       const Mask lift = across & (values.begin <= Real(0.0));
       const Mask allowed = (filter == Real(0.0)) | (filter == -side);
       const Mask at_once = at_begin | (lift & !(values.begin_slope > Real(0.0)));
       const Mask occurs = across & allowed;
-      Candidate found{left, left, right, values.begin, values.end, -side, at_once, occurs};
-      if (any(lift & !found.at_once)) leave_surface(lift, state, i, values, found);
+      Candidate found{left, left, right, level, values.begin, values.end, -side, at_once, occurs};
+      if (any(lift & !found.at_once)) leave_surface(lift, state, i, values, found, has_left);
       // It may be on its side for a moment that the samples do not show.
       unclear = unclear | (found.at_once & doubtful & !at_begin & leaves_slowly(sample, i, visible));
       if (any(dip)) follow_dip(dip, state, i, values, rounding, allowed, found);
       if (any(found.occurs)) {
         // Values so far are positive on the side where the function was; from here on, on the side it goes to.
         const Real turn = select(found.direction == side, Real(1.0), Real(-1.0));
-        const Real place = Search::bracket(found.occurs & !found.at_once, rough, state, i, found.direction, found.lo,
-                                           found.hi, turn * found.value_lo, turn * found.value_hi, tolerance);
+        const Real place =
+            Search::bracket(found.occurs & !found.at_once, rough, state, i, found.direction, side * found.level,
+                            found.lo, found.hi, turn * found.value_lo, turn * found.value_hi, tolerance);
         root_[i] = select(found.occurs, select(found.at_once, left, place), root_[i]);
         direction_[i] = select(found.occurs, found.direction, direction_[i]);
+        arriving_[i] = select(found.occurs & has_left, Real(0.0), arriving_[i]);
         open = open & !found.occurs;
       }
       side = select(across, -side, side);
+      has_left = has_left | across;
+      level = select(has_left, Real(0.0), level);
     }
     side_[i] = select(lanes, side, side_[i]);
   }
 
-  /// Function i, on the surface at the begin of a part of the step in the lanes of `lift`, and across at its end,
-  /// crosses behind its highest point; at once if it never rises.
-  MANYFOLD_INLINE void leave_surface(const Mask& lift, const State& state, int i, const Ends& values,
-                                     Candidate& found) const {
+  /// Function i, on its level at the begin of a part of the step in the lanes of `lift`, and across at its end,
+  /// crosses behind its highest point; at once if it never rises. `has_left`: has been on its side of the surface.
+  MANYFOLD_INLINE void leave_surface(const Mask& lift, const State& state, int i, const Ends& values, Candidate& found,
+                                     Mask& has_left) const {
     Real top;
     Real above;
     const Ends turned{-values.begin, -values.end, -values.begin_slope, -values.end_slope};
     const Mask left_it = Search::seek(lift & !found.at_once, state, i, found.direction, found.lo, found.hi, turned,
-                                      Real(0.0), top, above);
+                                      found.level, top, above);
     found.at_once = found.at_once | (lift & !left_it);
     found.lo = select(left_it, top, found.lo);
-    found.value_lo = select(left_it, -above, found.value_lo);
+    found.value_lo = select(left_it, -above - found.level, found.value_lo);
+    has_left = has_left | (left_it & (above < Real(0.0)));
   }
 
   /// Function i may cross twice in a part of the step: the first of its crossings, or the second one if events go that
@@ -290,7 +309,9 @@ class Crossings : public RootSides<System, Real, State> {
     Real bottom;
     Real below;
     const Real side = -found.direction;
-    const Mask through = Search::seek(dip, state, i, side, found.begin, found.hi, values, rounding, bottom, below);
+    const Mask through =
+        Search::seek(dip, state, i, side, found.begin, found.hi, values, rounding - found.level, bottom, below);
+    below -= found.level;
     const Mask downwards = through & allowed;
     const Mask upwards = through & !downwards;
     found.hi = select(downwards, bottom, found.hi);

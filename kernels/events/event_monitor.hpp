@@ -134,7 +134,8 @@ class EventMonitor {
     }
     state.t = select(struck, time_, state.t);
     meet(System::highest_index() > 1 ? struck : back, state.t, state.y, state.dy);
-    crossings_.enter(struck, state, fired_, crowded_ > Real(0.0));
+    const Mask crowded = (crowded_ > Real(0.0)) & has_not_moved_on(state);
+    crossings_.enter(struck, state, fired_, abs(state.t - previous_), crowded);
     Mask terminal(false);
     Mask failed(false);
     static_for<events>([&](auto k) {
@@ -189,8 +190,7 @@ class EventMonitor {
       });
       next_time_ = select(lanes, next, next_time_);
     }
-    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
-    const Mask close = abs(state.t - previous_) <= Real(no_progress) * resolution;
+    const Mask close = has_not_moved_on(state) | crossings_.has_hardly_left();
     crowded_ = select(lanes, select(close, crowded_ + Real(1.0), Real(0.0)), crowded_);
     previous_ = select(lanes, state.t, previous_);
     return lanes & (crowded_ >= Real(most_crowded));
@@ -202,6 +202,12 @@ class EventMonitor {
   /// Scheduled times that are closer are one.
   static MANYFOLD_INLINE Real at_one_time(const State& state) {
     return Real(location_tolerance<Real>) * (abs(state.t) + max(abs(state.t), abs(state.path.h)));
+  }
+
+  /// Events at the time of `state` follow those before without progress.
+  MANYFOLD_INLINE Mask has_not_moved_on(const State& state) const {
+    const Real resolution = Real(location_tolerance<Real>) * (abs(state.t) + abs(state.path.h));
+    return abs(state.t - previous_) <= Real(no_progress) * resolution;
   }
 
   /// Tries, each twice as far as the last, to get past a crossing that rounding has undone.

@@ -153,13 +153,13 @@ struct RootSearch {
     return found;
   }
 
-  /// The crossing of root function i in [lo, hi] from behind: a place where it has crossed, at most `tolerance` after
-  /// the crossing. `value_lo`, not positive, and `value_hi`, positive, are `direction` times the function there. In the
-  /// lanes of `rough` a coarse answer will do unless it is close to an end of the step. T. R. Chandrupatla, Adv. Eng.
+  /// Where root function i crosses `level` in [lo, hi] from behind: a place where it has crossed, at most `tolerance`
+  /// after the crossing. `value_lo`, not positive, and `value_hi`, positive, are `direction` times its distance from
+  /// the level. In the lanes of `rough` a coarse answer will do unless it is close to an end of the step. T. R. Chandrupatla, Adv. Eng.
   /// Softw. 28 (1997): inverse quadratic interpolation where that is safe, else bisection; here after a first secant.
   static MANYFOLD_OUTLINE Real bracket(Mask lanes, const Mask& rough, const State& state, int i, const Real& direction,
-                                       const Real& lo, const Real& hi, const Real& value_lo, const Real& value_hi,
-                                       const Real& tolerance) {
+                                       const Real& level, const Real& lo, const Real& hi, const Real& value_lo,
+                                       const Real& value_hi, const Real& tolerance) {
     Real b = lo;
     Real a = hi;
     Real fb = value_lo;
@@ -170,7 +170,7 @@ struct RootSearch {
     Real result = hi;
     while (any(lanes)) {
       const Real x = a + fraction * (b - a);
-      const Real fx = direction * at(state, x).value[i];
+      const Real fx = direction * (at(state, x).value[i] - level);
       const Mask crossed = fx > Real(0.0);
       const Mask same = (crossed & (fa > Real(0.0))) | !(crossed | (fa > Real(0.0)));
       c = select(same, a, b);

@@ -19,6 +19,7 @@ class RootSides {
 
   MANYFOLD_INLINE RootSides() {
     for (int i = 0; i < size; ++i) side_[i] = came_from_[i] = start_[i] = doubt_[i] = origin_[i] = Real(0.0);
+    for (int i = 0; i < size; ++i) heading_[i] = arriving_[i] = Real(0.0);
   }
 
   /// Begins with instance `from` of `start` in lane `lane`.
@@ -42,17 +43,22 @@ class RootSides {
         put(start_[i], value);
         put(doubt_[i], 0.0);
         put(origin_[i], 0.0);
+        put(heading_[i], heading);
       }
     }
     put(uncertain_, 0.0);
   }
 
   /// Lanes of `struck` are at their events, before the actions, with algebraic variables that meet their equations if
-  /// that can be done. `fired`: which occur there; `crowded`: lanes in which events follow each other without progress.
-  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Mask& crowded,
-                             const Mask& at_begin) {
+  /// that can be done. `fired`: which occur there, so much time after the last ones as `since` says; `crowded`: lanes
+  /// in which events follow each other without progress.
+  MANYFOLD_INLINE void enter(const Mask& struck, const State& state, const Real (&fired)[size], const Real& since,
+                             const Mask& crowded, const Mask& at_begin) {
     if constexpr (System::has_state_events) {
       at_begin_ = at_begin;
+      hesitates_ = hesitates_ & crowded;
+      Mask any_now(false);
+      Mask moved_on(false);
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
@@ -60,6 +66,13 @@ class RootSides {
         constexpr Event event = System::event(i);
         before_[i] = here.value[i];
         passing_[i] = Real(0.0);
+        const Mask now = fired[i] != Real(0.0);
+        any_now = any_now | now;
+        if constexpr (event.scheduled > 0) {
+          moved_on = moved_on | now;
+        } else {
+          moved_on = moved_on | (now & (abs(here.slope[i]) * since > Real(surface) * scale_[i]));
+        }
         if constexpr (event.direction != 0) {
           const Real rise = here.slope[i] * state.path.h;
           const Mask unwanted =
@@ -69,9 +82,13 @@ class RootSides {
           passing_[i] = select(unwanted & near, sign(rise), Real(0.0));
         }
       });
+      hardly_left_ = any_now & !moved_on;
       if constexpr (System::remembers_sides) find_uncertainty(struck, here, state, fired, crowded);
     }
   }
+
+  /// What occurs there has hardly left its surface since the events before, as far as a polynomial of the step tells.
+  MANYFOLD_INLINE Mask has_hardly_left() const { return hardly_left_; }
 
   /// Lanes that begin their step on another side than the discrete state has it: an event occurs there at once.
   MANYFOLD_INLINE Mask begins_across() const {
@@ -92,6 +109,7 @@ class RootSides {
     if constexpr (System::has_state_events) {
       double wanted[size];
       get_directions(wanted);
+      Mask hesitates(false);
       for (int i = 0; i < events; ++i) {
         const Real value = start.roots.value[i];
         const Real heading = start.roots.slope[i];
@@ -131,7 +149,11 @@ class RootSides {
           }
         }
         const Mask turned = (value * end < Real(0.0)) & !(unmoved & (heading * end > Real(0.0)));
-        const Mask back = unseen | turned | (near & (heading * end < Real(0.0)));
+        // It began on the surface and was on its way back: an action that sends it across has not seen it cross.
+        const Mask on_its_way = (arriving_[i] * end < Real(0.0)) | hesitates_;
+        const Mask sent_across = near & on_its_way & (heading * end > Real(0.0));
+        hesitates = hesitates | sent_across;
+        const Mask back = unseen | turned | sent_across | (near & (heading * end < Real(0.0)));
         const Real crossed = select(back, -end, end);
         Real side = select(fired[i] != Real(0.0), crossed, sided);
         side = select(leave.side != Real(0.0), leave.side, side);
@@ -144,8 +166,10 @@ class RootSides {
         side_[i] = select(lanes, side, side_[i]);
         came_from_[i] = select(lanes, side, came_from_[i]);
         start_[i] = select(lanes, select(rests, Real(0.0), value), start_[i]);
+        heading_[i] = select(lanes, heading, heading_[i]);
       }
       jumped_ = jumped_ & !lanes;
+      hesitates_ = (hesitates_ & !lanes) | (hesitates & lanes);
     }
   }
 
@@ -159,13 +183,14 @@ class RootSides {
   }
 
   /// Is function i on the other side than the discrete state has it, at the begin of the step already? A function
-  /// that is back within the uncertainty of the last event's time was only found a little early.
+  /// that is back within the uncertainty of the last event's time was only found a little early, and is small.
   MANYFOLD_INLINE Mask astray(int i, const State& state, const Roots& begin_of_step, const Real& tolerance) const {
     if constexpr (System::remembers_sides) {
       const Real begin = remembered_[i] * begin_of_step.value[i];
       const Real back = max(Real(no_progress) * tolerance, Real(4.0) * uncertain_ / abs(state.path.h));
       const Real soon = begin + back * max(remembered_[i] * begin_of_step.slope[i], Real(0.0));
-      return (begin < -max(Real(surface) * range_[i], doubt_[i])) & (soon < Real(0.0));
+      const Mask early = (soon >= Real(0.0)) & (-begin <= Real(10.0 * most_uncertain) * range_[i]);
+      return (begin < -max(Real(surface) * range_[i], doubt_[i])) & !early;
     } else {
       return Mask(false);
     }
@@ -203,20 +228,24 @@ class RootSides {
     return tolerances(i, state, Real(1.0), terms);
   }
 
-  /// What the errors of algebraic variables, which polynomials have in every step, come to in function i as far as the
-  /// tolerances tell.
+  /// What rounding and the errors of algebraic variables, which polynomials have in every step, come to in function i as
+  /// far as the tolerances tell.
   MANYFOLD_INLINE Real noise(int i, const State& state) const {
     Real terms;
     const Real errors = tolerances(i, state, Real(0.0), terms);
-    return min(errors, Real(most_noise) * terms);
+    return max(min(errors, Real(most_noise) * terms), Real(16.0 * epsilon<Real>) * terms);
   }
 
   Mask at_begin_ = Mask(false);                          ///< lanes whose events are where the step began
+  Mask hardly_left_ = Mask(false);                       ///< lanes whose events come from where the last ones were
+  Mask hesitates_ = Mask(false);                         ///< lanes whose last events were no crossings
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real doubt_[size];                                     ///< where it begins on zero: how large errors may be there
   Real origin_[size];                                    ///< and the value with which it began, for all it is known
   Real start_[size];                                     ///< root functions at the begin of the next step
+  Real heading_[size];                                   ///< where they are going there, by their sign
+  Real arriving_[size];                                  ///< the same at the begin of the last step
   Real came_from_[size];                                 ///< the side at the begin of the last step
   Real scale_[size];                                     ///< largest size of the root functions in it
   Real range_[System::remembers_sides ? size : 1] = {};  ///< largest size so far of those with a remembered side
@@ -318,14 +347,17 @@ class RootSides {
   }
 
   /// How well the time of the events is known: a root function that is smooth is next to zero there, and what it is
-  /// instead is the rounding error of its terms. What goes to and fro without progress is known less well than thought.
+  /// instead is the rounding error of its terms. One that an action has put across has its event when the action has.
+  /// What goes to and fro without progress is known less well than thought.
   MANYFOLD_INLINE void find_uncertainty(const Mask& struck, const Roots& here, const State& state,
                                         const Real (&fired)[size], const Mask& crowded) {
     const Real most = Real(most_uncertain) * abs(state.path.h);
     Real found(0.0);
     for (int i = 0; i < events; ++i) {
-      const Real time = min(abs(here.value[i]), most * abs(here.slope[i])) / max(abs(here.slope[i]), Real(1e-300));
-      found = select(fired[i] != Real(0.0), max(found, time), found);
+      const Real value = abs(here.value[i]);
+      const Real time = min(value, most * abs(here.slope[i])) / max(abs(here.slope[i]), Real(1e-300));
+      const Mask jumped = at_begin_ & (value > Real(surface) * range_[i]);
+      found = select((fired[i] != Real(0.0)) & !jumped, max(found, time), found);
     }
     const Real grown = min(Real(4.0) * max(uncertain_, Real(location_tolerance<Real>) * abs(state.t)), most);
     uncertain_ = select(struck, select(crowded, max(found, grown), found), uncertain_);

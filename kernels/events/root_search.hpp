@@ -155,8 +155,9 @@ struct RootSearch {
 
   /// Where root function i crosses `level` in [lo, hi] from behind: a place where it has crossed, at most `tolerance`
   /// after the crossing. `value_lo`, not positive, and `value_hi`, positive, are `direction` times its distance from
-  /// the level. In the lanes of `rough` a coarse answer will do unless it is close to an end of the step. T. R. Chandrupatla, Adv. Eng.
-  /// Softw. 28 (1997): inverse quadratic interpolation where that is safe, else bisection; here after a first secant.
+  /// the level. In the lanes of `rough` a coarse answer will do unless it is close to an end of the step. T. R.
+  /// Chandrupatla, Adv. Eng. Softw. 28 (1997): inverse quadratic interpolation where that is safe, else bisection; here
+  /// after a first secant.
   static MANYFOLD_OUTLINE Real bracket(Mask lanes, const Mask& rough, const State& state, int i, const Real& direction,
                                        const Real& level, const Real& lo, const Real& hi, const Real& value_lo,
                                        const Real& value_hi, const Real& tolerance) {

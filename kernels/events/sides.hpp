@@ -228,8 +228,8 @@ class RootSides {
     return tolerances(i, state, Real(1.0), terms);
   }
 
-  /// What rounding and the errors of algebraic variables, which polynomials have in every step, come to in function i as
-  /// far as the tolerances tell.
+  /// What rounding and the errors of algebraic variables, which polynomials have in every step, come to in function i
+  /// as far as the tolerances tell.
   MANYFOLD_INLINE Real noise(int i, const State& state) const {
     Real terms;
     const Real errors = tolerances(i, state, Real(0.0), terms);

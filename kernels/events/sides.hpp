@@ -71,7 +71,7 @@ class RootSides {
         if constexpr (event.scheduled > 0) {
           moved_on = moved_on | now;
         } else {
-          moved_on = moved_on | (now & (abs(here.slope[i]) * since > Real(surface) * scale_[i]));
+          moved_on = moved_on | has_moved(now, i, state, abs(here.slope[i]) * since, since);
         }
         if constexpr (event.direction != 0) {
           const Real rise = here.slope[i] * state.path.h;
@@ -226,6 +226,19 @@ class RootSides {
   MANYFOLD_INLINE Real reach(int i, const State& state) const {
     Real terms;
     return tolerances(i, state, Real(1.0), terms);
+  }
+
+  /// Function i has moved, by `way` in the time `since`, beyond what a polynomial of the step and rounding resolve.
+  MANYFOLD_INLINE Mask has_moved(const Mask& lanes, int i, const State& state, const Real& way,
+                                 const Real& since) const {
+    Mask result = lanes & (way > Real(surface) * scale_[i]);
+    const Mask soon = result & (since < Real(1e-6) * abs(state.t));
+    if (any(soon)) {
+      Real terms;
+      tolerances(i, state, Real(0.0), terms);
+      result = result & !(soon & (way <= Real(16.0 * epsilon<Real>) * terms));
+    }
+    return result;
   }
 
   /// What rounding and the errors of algebraic variables, which polynomials have in every step, come to in function i

@@ -56,7 +56,7 @@ class RootSides {
                              const Mask& crowded, const Mask& at_begin) {
     if constexpr (System::has_state_events) {
       at_begin_ = at_begin;
-      hesitates_ = hesitates_ & crowded;
+      hesitates_ = hesitates_ & (crowded | !struck);
       Mask any_now(false);
       Mask moved_on(false);
       Real none[n];

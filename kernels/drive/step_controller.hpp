@@ -100,7 +100,8 @@ class StepController {
   /// Equations such as x + z = sqrt(x^2 + z^2) are met within the tolerance beside both of their branches. Where a step
   /// ends there, the error of the next one, or the failure of Newton's method, is the same at all h. So h falls until
   /// steps are accepted that lead nowhere, each of which may grow no further than the last rejection allows. After some
-  /// of them h grows all the same, and Newton's method takes its time where it fails.
+  /// of them h grows all the same. Where Newton's method fails in so long a step, it gets more iterations in the same
+  /// step: in a shorter one it succeeds, and h never grows.
   MANYFOLD_INLINE void get_on(const Options& options, const TimeSpan<Real>& span, State& state, const Real& h,
                               const Mask& accepted, const Mask& failed) {
     const Mask negligible = abs(h) <= span.negligible_step(state.t);
@@ -110,6 +111,7 @@ class StepController {
     creeping_ = select(negligible & accepted, more, creeping_);
     const Mask creeps = negligible & (creeping_ > Real(most_creeping));
     state.h = select(creeps & accepted, limited(options, Real(2.0) * h), state.h);
+    state.h = select(creeps & failed & !state.patient, h, state.h);
     state.patient = state.patient | (creeps & failed);
   }
 

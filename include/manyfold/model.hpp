@@ -119,7 +119,7 @@ struct Variable {
   double initial_derivative = 0.0;  ///< if it is given
   /// Of an initial value that follows from equations: which ones, for the message where they have no solution.
   const char* initial_from = "";
-  double min = -no_bound;  ///< range of values that make sense
+  double min = -no_bound;  ///< range of values that make sense: of several solutions the start is one within
   double max = no_bound;
 };
 

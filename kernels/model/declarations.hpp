@@ -59,6 +59,22 @@ struct ModelDeclarations {
     return 1;
   }
 
+  /// The least and the greatest value of variable i that make sense, as the model declares them.
+  static constexpr double least(int i) {
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.min;
+      i -= variable.count;
+    }
+    return -no_bound;
+  }
+  static constexpr double greatest(int i) {
+    for (const Variable& variable : Equations::variables) {
+      if (i < variable.count) return variable.max;
+      i -= variable.count;
+    }
+    return no_bound;
+  }
+
   static constexpr bool has_indices_in_range() {
     for (const Variable& variable : Equations::variables) {
       if (variable.index < 1 || variable.index > 3) return false;

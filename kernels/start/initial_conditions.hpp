@@ -216,10 +216,81 @@ class InitialConditions {
                   select(speed > Real(0.0), Real(1e-4) * longest, longest));
   }
 
-  /// Damped Newton iteration for the unknowns, with the error norm of each iterate.
+  /// Does the model state bounds of a value that is to be found?
+  static constexpr bool bounds_unknowns() {
+    for (int i = 0; i < n; ++i) {
+      if (bounds_unknown(i)) return true;
+    }
+    return false;
+  }
+  static constexpr bool bounds_unknown(int i) {
+    return unknowns.of_value[i] >= 0 && (System::least(i) > -no_bound || System::greatest(i) < no_bound);
+  }
+
+  /// Lanes in which a value that is to be found is out of its bounds by more than `slack` tolerances.
+  static MANYFOLD_INLINE Mask leaves_bounds(const Real (&y)[n], const Real (&weight)[n], double slack) {
+    Mask leaves(false);
+    static_for<n>([&](auto i) {
+      if constexpr (bounds_unknown(i)) {
+        const Real beyond = max(Real(System::least(i)) - y[i], y[i] - Real(System::greatest(i)));
+        leaves = leaves | (beyond * weight[i] > Real(slack));
+      }
+    });
+    return leaves;
+  }
+
+  /// Finds the unknowns. Beyond the bounds that the model states the equations may have other solutions. Where Newton's
+  /// method finds none within, it begins again, and makes no step that leaves them; if that fails, the first one
+  /// counts.
   MANYFOLD_INLINE void search(const Mask& active, const Real& t, const Real& span, Real (&y)[n], Real (&dy)[n],
                               const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
                               Real (&weight)[n], InitialPoint<Real>& result) {
+    if constexpr (!bounds_unknowns()) {
+      iterate(active, Mask(false), t, span, y, dy, p, tolerances, weight, result);
+    } else {
+      const InitialPoint<Real> before = result;
+      Real guess[n];
+      Real guess_dy[n];
+      for (int i = 0; i < n; ++i) {
+        guess[i] = y[i];
+        guess_dy[i] = dy[i];
+      }
+      Mask lanes = active;
+      for (int attempt = 0; attempt < 2 && any(lanes); ++attempt) {
+        const Mask within(attempt > 0);
+        InitialPoint<Real> found = before;
+        Real found_y[n];
+        Real found_dy[n];
+        static_for<n>([&](auto i) {
+          found_y[i] = guess[i];
+          found_dy[i] = guess_dy[i];
+          if constexpr (bounds_unknown(i)) {
+            const Real nearest = min(max(guess[i], Real(System::least(i))), Real(System::greatest(i)));
+            found_y[i] = select(within, nearest, guess[i]);
+          }
+        });
+        iterate(lanes, within, t, span, found_y, found_dy, p, tolerances, weight, found);
+        const Mask inside = found.consistent & !leaves_bounds(found_y, weight, 1.0);
+        const Mask take = lanes & (inside | !within);
+        for (int i = 0; i < n; ++i) {
+          y[i] = select(take, found_y[i], y[i]);
+          dy[i] = select(take, found_dy[i], dy[i]);
+        }
+        const auto put = [&](Mask& to, const Mask& from) { to = (take & from) | (!take & to); };
+        put(result.consistent, found.consistent);
+        put(result.singular, found.singular);
+        put(result.moved, found.moved | within);
+        put(result.close, found.close & !within);
+        lanes = lanes & !inside & !found.singular;
+      }
+    }
+  }
+
+  /// Damped Newton iteration for the unknowns, with the error norm of each iterate. `within`: lanes whose iterates stay
+  /// within the bounds that the model states.
+  MANYFOLD_INLINE void iterate(const Mask& active, const Mask& within, const Real& t, const Real& span, Real (&y)[n],
+                               Real (&dy)[n], const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                               Real (&weight)[n], InitialPoint<Real>& result) {
     Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);
@@ -271,7 +342,9 @@ class InitialConditions {
         for (int i = 0; i < n; ++i) simplified[i] = trial_F[i];
         search_factors_.solve(simplified);
         const Real next_size = correction_size(simplified, slope, weight);
-        const Mask accept = improving & (small | (next_size <= (Real(1.0) - Real(0.25) * damping) * size));
+        Mask closer = next_size <= (Real(1.0) - Real(0.25) * damping) * size;
+        if constexpr (bounds_unknowns()) closer = closer & !(within & leaves_bounds(trial_y, weight, 0.0));
+        const Mask accept = improving & (small | closer);
         for (int i = 0; i < n; ++i) {
           y[i] = select(accept, trial_y[i], y[i]);
           dy[i] = select(accept, trial_dy[i], dy[i]);

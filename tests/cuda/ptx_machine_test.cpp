@@ -83,6 +83,17 @@ TEST(PtxMachine, IntegersWrapCarryAndShift) {
       "sub.s32 %r3, %r3, %r6; cvt.rn.f64.u32 %fd1, %r3; st.global.f64 [%rd1], %fd1;");
   // Reversed: 0x1e6a2c48, whose sign is positive; its bytes 1 and 3 and those of the other.
   EXPECT_EQ(others({0.0})[0], static_cast<double>(0x12561e2cU + 0x456U - 0x6a2c4812U));
+  // Fields with a sign: within the word, up to its end, and beyond it.
+  const auto field = [](const std::string& from_and_count) {
+    return Kernel("mov.u32 %r1, 0x92345698; bfe.s32 %r2, %r1, " + from_and_count +
+                  "; cvt.rn.f64.s32 %fd1, %r2; st.global.f64 [%rd1], %fd1;")({0.0})[0];
+  };
+  EXPECT_EQ(field("4, 4"), -7.0);
+  EXPECT_EQ(field("0, 4"), -8.0);
+  EXPECT_EQ(field("8, 4"), 6.0);
+  EXPECT_EQ(field("28, 8"), -7.0);
+  EXPECT_EQ(field("32, 1"), -1.0);
+  EXPECT_EQ(field("4, 0"), 0.0);
 }
 
 TEST(PtxMachine, ConversionsRoundAndSaturate) {

@@ -172,7 +172,7 @@ struct Bits {
       return &shift<S, [](S a, unsigned n) { return static_cast<S>(a >> std::min<unsigned>(n, 8 * sizeof(T) - 1)); }>;
     }
     if (base == "shr") return &shift<T, [](T a, unsigned n) { return static_cast<T>(n < 8 * sizeof(T) ? a >> n : 0); }>;
-    if (base == "bfe" && !signed_type) return &extract<T>;
+    if (base == "bfe") return signed_type ? &extract<S> : &extract<T>;
     return nullptr;
   }
 
@@ -193,15 +193,25 @@ struct Bits {
     });
   }
 
+  /// bfe: a field of bits. The sign of one of a signed type is its highest bit, or that of the word where it ends
+  /// there.
   template <class T>
   static void extract(Warp& warp, const Instruction& instruction, Mask active) {
+    constexpr unsigned size = 8 * sizeof(T);
     const auto& [d, a, b, c, e, f] = instruction.slots;
     for_lanes(active, [&](int lane) {
       std::uint64_t* slots = warp.slots(lane);
-      const unsigned from = get<unsigned>(slots[b]) & 0xff;
-      const unsigned count = get<unsigned>(slots[c]) & 0xff;
-      const T shifted = from < 8 * sizeof(T) ? static_cast<T>(get<T>(slots[a]) >> from) : T(0);
-      slots[d] = put(count < 8 * sizeof(T) ? static_cast<T>(shifted & ((T(1) << count) - 1)) : shifted);
+      const unsigned from = std::min(get<unsigned>(slots[b]) & 0xff, size);
+      const unsigned count = std::min(get<unsigned>(slots[c]) & 0xff, size - from);
+      if (count == 0) {
+        const bool asked = (get<unsigned>(slots[c]) & 0xff) > 0;
+        slots[d] = put(asked && std::is_signed_v<T> ? static_cast<T>(get<T>(slots[a]) >> (size - 1)) : T(0));
+        return;
+      }
+      // To the top of the word, and down again with its sign.
+      using U = std::make_unsigned_t<T>;
+      const U top = static_cast<U>(static_cast<U>(get<T>(slots[a])) << (size - from - count));
+      slots[d] = put(static_cast<T>(static_cast<T>(top) >> (size - count)));
     });
   }
 

@@ -144,18 +144,24 @@ std::optional<LoadedKernel> built_ahead(const KernelRequest& request, const std:
   return std::nullopt;
 }
 
+/// Tells what the compiler of the model warns of, once.
+void tell_warnings(const std::string& model, const ModelSource& source,
+                   const std::function<void(const std::string&)>& announce) {
+  static std::mutex one_at_a_time;
+  static std::set<std::filesystem::path> told;
+  constexpr std::size_t most = 10;
+  const std::lock_guard lock(one_at_a_time);
+  if (!told.insert(source.file).second) return;
+  const std::size_t count = source.warnings.size();
+  for (std::size_t k = 0; k < std::min(count, most); ++k) announce(source.warnings[k]);
+  if (count > most) announce(fmt::format("{} further warnings: see 'manyfold check {}'", count - most, model));
+}
+
 }  // namespace
 
 LoadedKernel load_description(const KernelRequest& request, const std::function<void(const std::string&)>& announce) {
   const ModelSource source = find_model(request.model);
-  if (announce) {
-    static std::mutex one_at_a_time;
-    static std::set<std::string> told;
-    const std::lock_guard lock(one_at_a_time);
-    for (const std::string& warning : source.warnings) {
-      if (told.insert(warning).second) announce(warning);
-    }
-  }
+  if (announce) tell_warnings(request.model, source, announce);
   if (request.structural_value) {
     KernelRequest as_it_is = request;
     as_it_is.structural_value.reset();

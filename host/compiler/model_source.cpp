@@ -60,7 +60,7 @@ Translated translated(const fs::path& path) {
   if (!header.empty() && fs::exists(header, error)) return result;
   const modelica::CompiledModel compiled = modelica::compile_model(text, path.string());
   const std::string& content = compiled.header;
-  result.warnings = compiled.constants;
+  result.warnings = compiled.warnings;
   static const KernelCache cache(kernel_cache(), {}, kernel_cache_limit());
   const std::string name = fmt::format("model-{}", checksum(content));
   if (const auto entry = cache.find(name)) {

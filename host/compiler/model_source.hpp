@@ -11,7 +11,7 @@ struct ModelSource {
   std::filesystem::path file;
   bool builtin = false;
   std::string stem;                   ///< what files made of the model are called
-  std::vector<std::string> warnings;  ///< of parameters that cannot be set
+  std::vector<std::string> warnings;  ///< of the compiler of a .mo file
 };
 
 /// The model of a built-in name or the path of a .hpp file, or of the C++ that a .mo file becomes. Throws UsageError

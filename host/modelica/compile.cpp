@@ -22,13 +22,12 @@ namespace {
 struct Attempt {
   std::unique_ptr<Diagnostics> diagnostics;
   ReducedModel model;  ///< complete if nothing is wrong
-  std::vector<std::string> constants;
 };
 
 /// `zeros`: parameters whose value 0 is a constant of the model.
 Attempt attempt(const Class& syntax, const std::string& text, const std::string& file, bool silent_kinks,
                 const std::set<std::string>& zeros) {
-  Attempt result{std::make_unique<Diagnostics>(file, text), {}, {}};
+  Attempt result{std::make_unique<Diagnostics>(file, text), {}};
   Diagnostics& diagnostics = *result.diagnostics;
   FlatModel flat = Flattener(text, diagnostics, silent_kinks).flatten(syntax);
   if (diagnostics.failed()) return result;
@@ -36,13 +35,9 @@ Attempt attempt(const Class& syntax, const std::string& text, const std::string&
   for (FlatVariable& one : flat.variables) {
     if (!zeros.contains(one.name)) continue;
     one.evaluated = true;
-    const std::size_t before = diagnostics.warnings().size();
     diagnostics.warn(one.place, fmt::format("the parameter '{}' is 0, and an equation would be divided by it: it is a "
                                             "constant of the model",
                                             one.name));
-    const std::vector<std::string>& warnings = diagnostics.warnings();
-    result.constants.insert(result.constants.end(), warnings.begin() + static_cast<std::ptrdiff_t>(before),
-                            warnings.end());
   }
   result.model = Reducer(std::move(flat), diagnostics).reduce();
   return result;
@@ -95,7 +90,6 @@ CompiledModel compile_model(const std::string& text, const std::string& file) {
   expect_none();
   result.name = reduced.flat.name;
   result.warnings = diagnostics->warnings();
-  result.constants = found.constants;
   result.notes = reduced.notes;
   result.variables = reduced.original_variables;
   result.equations = reduced.original_equations;

@@ -10,7 +10,6 @@ struct CompiledModel {
   std::string header;  ///< C++ for the kernel
   std::string name;
   std::vector<std::string> warnings;
-  std::vector<std::string> constants;  ///< those of the warnings that parameters cannot be set
   std::vector<std::string> notes;
   int variables = 0;
   int equations = 0;

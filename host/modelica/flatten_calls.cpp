@@ -642,7 +642,7 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
   } else if (name == "initial") {
     result = Value::scalar(graph_.event(Op::initial));
   } else if (name == "terminal") {
-    // Nothing happens to an instance after its end.
+    diagnostics_.warn(expression.place, "nothing happens at the end of an instance: terminal() is false");
     result = Value::scalar(graph_.number(0.0));
   } else if (name == "sample") {
     need(2);

@@ -1,6 +1,7 @@
 // Events of the model: where relations change, and at the times of clocks.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -165,6 +166,13 @@ void ModelCode::find_events() {
   }
   add_whole_parts();
   add_terminals();
+  // Discrete numbers whose clauses never become active, as `when terminal()`, are discrete all the same.
+  if (events_.empty() && discrete_count_ > 0) {
+    Event never;
+    never.name = "never";
+    never.time = graph_.number(std::numeric_limits<double>::max());
+    add_event(never);
+  }
 }
 
 /// A whole part changes where its argument comes to the next whole number, or falls below its own.

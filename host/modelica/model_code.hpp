@@ -2,6 +2,7 @@
 // The reduced model as C++: one struct, as users write them.
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -137,6 +138,8 @@ class ModelCode {
   bool has_discrete(Node root);
   void look_at_arguments(Body& pass);
   void look_at_relations(Body& pass);
+  bool changes_by_clauses(Node root, std::set<const FlatEquation*>& looked_at);
+  void forget_events(Body& pass);
   void find_jumps();
   std::vector<Node> roots_of_update(bool initial);
 

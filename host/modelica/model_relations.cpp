@@ -199,6 +199,39 @@ std::string ModelCode::tells(int event, int k) {
   return "(" + text + ")";
 }
 
+/// Does it depend on what clauses set: discrete variables, and states with a reinit? `looked_at`: equations of discrete
+/// variables that need no second look.
+bool ModelCode::changes_by_clauses(Node root, std::set<const FlatEquation*>& looked_at) {
+  const FlatModel& flat = model_.flat;
+  const std::vector<Node> nodes = reached(root);
+  const auto reaches = [&](Node node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); };
+  const auto is_clause = [&](Node node) { return graph_[node].op == Op::edge || graph_[node].op == Op::pre; };
+  if (std::any_of(nodes.begin(), nodes.end(), is_clause)) return true;
+  for (const FlatAction& action : flat.actions) {
+    if (action.kind == FlatAction::Kind::reinit && reaches(graph_.variable(action.variable))) return true;
+  }
+  for (const FlatEquation& equation : flat.discrete_equations) {
+    if (!reaches(equation.left) || !looked_at.insert(&equation).second) continue;
+    if (changes_by_clauses(equation.right, looked_at)) return true;
+  }
+  return std::any_of(model_.whole_parts.begin(), model_.whole_parts.end(), [&](const WholePart& part) {
+    return reaches(graph_.variable(part.variable)) && changes_by_clauses(part.argument, looked_at);
+  });
+}
+
+/// A relation is what its event says, until a clause changes the values that it compares. Others are not asked again:
+/// behind a switch its value may be of the size of rounding, with either sign.
+void ModelCode::forget_events(Body& pass) {
+  for (std::size_t k = 0; k < model_.relations.size(); ++k) {
+    std::set<const FlatEquation*> looked_at;
+    const Relation& relation = model_.relations[k];
+    if (!changes_by_clauses(graph_.subtract(relation.right, relation.left), looked_at)) continue;
+    for (const int event : {event_of_relation_[k], end_of_relation_[k]}) {
+      if (event >= 0) pass.line(fmt::format("fires[{0}] = select(changed > 0.5, 0.0, fires[{0}]);", event));
+    }
+  }
+}
+
 /// Relations whose sides an action may make equal: they use what changes at events, and not in the end themselves.
 void ModelCode::find_jumps() {
   std::set<Node> set;

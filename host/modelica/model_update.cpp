@@ -391,10 +391,7 @@ void ModelCode::update(Body& body, bool initial) {
       now.line(fmt::format("d[{0}] = d[{0}] + first * fires[{1}];", clocks_[k], event_of_clock_[k]));
     }
     reinitialise(now);
-    if (conditions > 0) {
-      now.line(
-          fmt::format("for (int k = 0; k < {}; ++k) fires[k] = select(changed > 0.5, 0.0, fires[k]);", events_.size()));
-    }
+    if (conditions > 0) forget_events(now);
   }
   end_pass(now);
   body.take(pass);

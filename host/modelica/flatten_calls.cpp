@@ -629,6 +629,10 @@ bool Flattener::call_event(const std::string& name, const Expression& expression
     need(1);
     // In an algorithm the variable may have been assigned to already: it is meant itself.
     Scope declared = scope;
+    declared.outer = nullptr;
+    for (const Scope* around = scope.outer; around != nullptr; around = around->outer) {
+      declared.values.insert(around->values.begin(), around->values.end());
+    }
     std::erase_if(declared.values, [&](const auto& entry) { return known_name(entry.first); });
     result = evaluate(*operands[0], declared);
     for (std::size_t k = 0; k < result.items.size(); ++k) {

@@ -368,12 +368,13 @@ TEST_F(ModelicaEvents, AStateMachineInAnAlgorithm) {
   solve("",
         "Real 'x'(start = 0.2, fixed = true);\nInteger 'mode'(start = 0, fixed = true);\n"
         "discrete Real 'since'(start = 0.0, fixed = true);\nInteger 'turns'(start = 0, fixed = true);\n"
-        "Integer 'halves'(start = 0, fixed = true);\nInteger 'skipped'(start = 0, fixed = true);\n",
+        "Integer 'halves'(start = 0, fixed = true);\nInteger 'skipped'(start = 0, fixed = true);\n"
+        "parameter Integer 'floors'[3] = {4, 1, 2};\nInteger 'floor'(start = 0, fixed = true);\n",
         "equation\nder('x') = if 'mode' == 0 then 1.0 else -1.0;\nalgorithm\n"
         "when 'mode' == 0 and 'x' >= 1.0 then\n'mode' := 1;\n'since' := time;\n"
         "elsewhen 'mode' == 1 then\n'skipped' := 'skipped' + 1;\n"
         "elsewhen 'mode' == 1 and time >= 'since' + 1.0 then\n'mode' := 0;\nend when;\n"
-        "when 'mode' == 1 then\n'turns' := 'turns' + 1;\nend when;\n"
+        "when 'mode' == 1 then\n'floor' := 'floors'[pre('turns') + 1];\n'turns' := 'turns' + 1;\nend when;\n"
         "when 'mode' == 1 and 'x' < 0.5 then\n'halves' := 'halves' + 1;\nend when;\n"
         "annotation(experiment(StopTime = 5.0));\n",
         [](const json& values) {
@@ -381,6 +382,7 @@ TEST_F(ModelicaEvents, AStateMachineInAnAlgorithm) {
           expect(values, "mode", 1.0);
           expect(values, "since", 4.8);
           expect(values, "turns", 3.0);
+          expect(values, "floor", 2.0);
           expect(values, "halves", 2.0);
           expect(values, "skipped", 3.0);
         },

@@ -105,6 +105,17 @@ class Factors {
     }
   }
 
+  /// Of real numbers; 0 where it is too small to be represented.
+  MANYFOLD_INLINE Real reciprocal_of_determinant() const {
+    if constexpr (!exchanges) {
+      return sparse_.reciprocal_of_determinant();
+    } else if constexpr (fixed_pivots) {
+      return select(exchanged_, pivoted_->reciprocal_of_determinant(), sparse_.reciprocal_of_determinant());
+    } else {
+      return pivoted_->reciprocal_of_determinant();
+    }
+  }
+
   /// The lanes whose factors needed row exchanges.
   const Mask& exchanged() const { return exchanged_; }
 

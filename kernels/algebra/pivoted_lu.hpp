@@ -80,6 +80,12 @@ class PivotedLU {
     return sign;
   }
 
+  MANYFOLD_INLINE Real reciprocal_of_determinant() const {
+    Real product = sign_of_determinant();
+    for (int k = 0; k < n; ++k) product *= abs(value_[k][k]);
+    return product;
+  }
+
   /// Both, for a matrix that is there.
   MANYFOLD_INLINE Mask factor(const Mask& mask, const Number (&matrix)[n][n]) {
     assemble(mask, [&](auto&& write) {

@@ -221,6 +221,13 @@ class SparseLU {
     return sign;
   }
 
+  /// 0 where it is too small to be represented.
+  MANYFOLD_INLINE Real reciprocal_of_determinant() const {
+    Real product = sign_of_determinant();
+    each<n>([&](auto k) { product *= abs(value_[filled.slot(k, k)]); });
+    return product;
+  }
+
   /// Takes over the factors of `other` in the lanes of `mask`.
   MANYFOLD_INLINE void assign(const Mask& mask, const SparseLU& other) {
     each<filled.size>([&](auto k) { value_[k] = select(mask, other.value_[k], value_[k]); });

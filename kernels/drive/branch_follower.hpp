@@ -42,6 +42,10 @@ class BranchFollower {
     if constexpr (changes_branches) {
       anchor_.t = select(lanes, state.t, anchor_.t);
       for (int i = 0; i < n; ++i) anchor_.y[i] = select(lanes, state.y[i], anchor_.y[i]);
+      watch_.determinant = select(lanes, Real(0.0), watch_.determinant);
+      watch_.t = select(lanes, state.t, watch_.t);
+      watch_.wait = select(lanes, Real(0.0), watch_.wait);
+      watch_.steps = select(lanes, Real(0.0), watch_.steps);
     }
   }
 
@@ -95,6 +99,25 @@ class BranchFollower {
     const Mask odd = lanes & (square_of_move > Real(square(least_move))) &
                      (weighted_square(surprise, state.weight) > Real(square(least_surprise)) * square_of_move);
     return any(odd) ? left_branch(odd, state, begin, before, tolerances) : odd;
+  }
+
+  /// Lanes of `lanes` that are on another branch after the step just taken, as two branches are within the tolerance of
+  /// zero. Where algebraic variables are that small the matrix is looked at, the sooner the faster its determinant goes
+  /// to zero, and those at both ends of the step where its sign has changed.
+  MANYFOLD_INLINE Mask slips(const Mask& lanes, const State& state, const Real& begin, const auto& before,
+                             const Tolerances<n>& tolerances) requires(changes_branches) {
+    Mask small(false);
+    static_for<n>([&](auto i) {
+      if constexpr (!System::derivative_occurs(i)) {
+        small = small | (min(abs(state.y[i]), abs(before.y[i])) * state.weight[i] < Real(most_small));
+      }
+    });
+    small = small & lanes;
+    if (!any(small)) return small;
+    watch_.steps += select(small, Real(1.0), Real(0.0));
+    const Mask due = (abs(state.t - watch_.t) >= watch_.wait) | (watch_.steps >= Real(most_steps));
+    if (!any(small & due)) return Mask(false);
+    return look(small, state, begin, before, tolerances);
   }
 
   /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed. Behind a jump of a source within
@@ -151,6 +174,33 @@ class BranchFollower {
   /// The path led elsewhere by this part of the move, or more.
   static constexpr double least_surprise = 0.5;
 
+  /// Algebraic variables below so many tolerances may be on any of several branches.
+  static constexpr double most_small = 10.0;
+  static constexpr double most_steps = 16.0;
+
+  /// Looks at the matrix after the step, and decides when to look again: when the determinant may have gone a quarter
+  /// of the way to zero, and after twice the time at most.
+  MANYFOLD_RARE Mask look(const Mask& lanes, const State& state, const Real& begin, const auto& before,
+                          const Tolerances<n>& tolerances) {
+    SearchMatrix<System, Real> matrix;
+    matrix.measure(tolerances, state.y);
+    matrix.evaluate(lanes, state.t, state.y, state.dy, state.p);
+    const Mask good = lanes & matrix.factor(lanes);
+    const Real determinant = Real(1.0) / matrix.reciprocal_of_determinant();
+    const Real ratio = determinant / watch_.determinant;
+    const Mask known = good & is_finite(ratio);
+    Mask slipped = known & (ratio < Real(0.0));
+    if (any(slipped)) slipped = left_branch(slipped, state, begin, before, tolerances);
+    const Real age = abs(state.t - watch_.t);
+    const Real left = age * ratio / (Real(1.0) - ratio);
+    const Real soon = select(left > Real(0.0), min(Real(0.25) * left, Real(2.0) * age), Real(2.0) * age);
+    watch_.wait = select(lanes, select(known & !slipped, soon, Real(0.0)), watch_.wait);
+    watch_.steps = select(lanes, Real(0.0), watch_.steps);
+    watch_.t = select(lanes & !slipped, state.t, watch_.t);
+    watch_.determinant = select(good & is_finite(determinant) & !slipped, determinant, watch_.determinant);
+    return slipped;
+  }
+
   MANYFOLD_RARE static Mask left_branch(const Mask& lanes, const State& state, const Real& begin, const auto& before,
                                         const Tolerances<n>& tolerances) {
     JumpSide<System, Real> from;
@@ -172,9 +222,17 @@ class BranchFollower {
     Real t;
     Real y[n];
   };
+  /// The determinant of the matrix when it was last looked at, the steps since then, and the time until the next look.
+  struct Watch {
+    Real t;
+    Real determinant;
+    Real steps;
+    Real wait;
+  };
   // Not [[no_unique_address]]: NVRTC 13.0 lays out wrongly what comes after an object that ends in such a member.
   typename Either<leads_on, Jump, None>::type jump_;
   typename Either<changes_branches, Anchor, None>::type anchor_;
+  typename Either<changes_branches, Watch, None>::type watch_;
 };
 
 }  // namespace manyfold

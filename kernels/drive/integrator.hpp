@@ -496,7 +496,7 @@ class Integrator {
   };
   MANYFOLD_INLINE Before before() const {
     Before result{};
-    if constexpr (System::has_events || projects || checks_ends || may_leave_branch) {
+    if constexpr (System::has_events || projects || checks_ends || several_branches) {
       for (int i = 0; i < n; ++i) {
         result.y[i] = state_.y[i];
         result.dy[i] = state_.dy[i];
@@ -529,6 +529,10 @@ class Integrator {
     if constexpr (checks_ends) {
       take_back(SettledOutput<Alone<System>, Real>().astray(accepted, state_.t, state_.y, state_.dy, state_.p,
                                                             options_.tolerances));
+    }
+    if constexpr (several_branches) {
+      take_back(
+          branch_.slips(accepted & !fixed & !control_.struggling(), state_, step.begin, before, options_.tolerances));
     }
     if constexpr (may_leave_branch) {
       take_back(

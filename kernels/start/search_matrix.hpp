@@ -84,6 +84,7 @@ class SearchMatrix {
 
   MANYFOLD_INLINE void solve(Real (&x)[n]) const { factors_.solve(x); }
   MANYFOLD_INLINE Real sign_of_determinant() const { return factors_.sign_of_determinant(); }
+  MANYFOLD_INLINE Real reciprocal_of_determinant() const { return factors_.reciprocal_of_determinant(); }
 
   /// The scalar product of the algebraic variables, in tolerances.
   MANYFOLD_INLINE Real product(const Real (&a)[n], const Real (&b)[n]) const {

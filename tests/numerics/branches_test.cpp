@@ -336,6 +336,90 @@ TEST(WeakAcid, StartsWithinItsBounds) {
   if constexpr (test::nightly) test::for_each_kernel<WeakAcid, Radau5, Rodas5p, Esdirk54>(expect);
 }
 
+/// Ignition by branching chains: the radical R is quasi-steady, 0 = 2 k1 F + (k2 F - k3) R - k4 R^2 with the fuel F at
+/// the temperature T. At first both of its solutions are far below atol, and the positive one grows at ignition alone.
+struct Ignition {
+  static constexpr const char* name = "ignition";
+  static constexpr double t_span[] = {0.0, 2.0};
+  static constexpr Variable variables[] = {{.name = "F", .initial = 1.0},
+                                           {.name = "T", .initial = 900.0},
+                                           {.name = "R", .initial = 1e-6, .algebraic = true}};
+  enum { A1, a, wall, k3 };
+  static constexpr Parameter parameters[] = {{.name = "A1", .value = 1e3},
+                                             {.name = "a", .value = 3.0},
+                                             {.name = "wall", .value = 1050.0},
+                                             {.name = "k3", .value = 2000.0}};
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto k1 = p[A1] * exp(-22000.0 / y[1]);
+    const auto k2 = 3e7 * exp(-9000.0 / y[1]);
+    const auto burnt = k1 * y[0] + k2 * y[0] * y[2];
+    f[0] = -burnt;
+    f[1] = 1500.0 * burnt + p[a] * (p[wall] - y[1]);
+    f[2] = 2.0 * k1 * y[0] + (k2 * y[0] - p[k3]) * y[2] - 1e6 * y[2] * y[2];
+  }
+};
+
+/// The fuel at the end, from the formula of Runge and Kutta in 100,000 steps with the positive solution for R.
+double fuel_after_ignition(const double* p) {
+  struct Slope {
+    double F;
+    double T;
+  };
+  const auto slope = [p](double F, double T) {
+    const double k1 = p[0] * std::exp(-22000.0 / T);
+    const double k2 = 3e7 * std::exp(-9000.0 / T);
+    const double b = k2 * F - p[3];
+    const double root = std::sqrt(b * b + 8e6 * k1 * F);
+    const double R = b > 0.0 ? (b + root) / 2e6 : 4.0 * k1 * F / (root - b);
+    const double burnt = k1 * F + k2 * F * R;
+    return Slope{-burnt, 1500.0 * burnt + p[1] * (p[2] - T)};
+  };
+  constexpr int steps = 100000;
+  const double h = 2.0 / steps;
+  double F = 1.0;
+  double T = 900.0;
+  for (int k = 0; k < steps; ++k) {
+    const Slope s1 = slope(F, T);
+    const Slope s2 = slope(F + 0.5 * h * s1.F, T + 0.5 * h * s1.T);
+    const Slope s3 = slope(F + 0.5 * h * s2.F, T + 0.5 * h * s2.T);
+    const Slope s4 = slope(F + h * s3.F, T + h * s3.T);
+    F += h / 6.0 * (s1.F + 2.0 * s2.F + 2.0 * s3.F + s4.F);
+    T += h / 6.0 * (s1.T + 2.0 * s2.T + 2.0 * s3.T + s4.T);
+  }
+  return F;
+}
+
+TEST(Ignition, IsNotMissedOnTheOtherBranch) {
+  constexpr std::size_t count = 100;
+  std::vector<double> parameters;
+  std::vector<double> expected;
+  test::Uniform uniform(11);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double row[] = {std::pow(10.0, 2.0 + 3.0 * uniform()), 1.0 + 9.0 * uniform(), 1000.0 + 100.0 * uniform(),
+                          1500.0 + 1000.0 * uniform()};
+    parameters.insert(parameters.end(), std::begin(row), std::end(row));
+    expected.push_back(fuel_after_ignition(row));
+  }
+  const auto expect = [&](const LoadedKernel& kernel) {
+    test::Ensemble ensemble;
+    ensemble.loaded = &kernel;
+    ensemble.t_end = 2.0;
+    ensemble.parameters = parameters;
+    ensemble.rtol = 1e-6;
+    ensemble.atol.assign(3, 1e-9);
+    const test::Results results = ensemble.solve();
+    double worst = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+      worst = std::max(worst, std::abs(results.values[3 * i] - expected[i]));
+    }
+    std::cout << kernel.kernel->method << ": fuel wrong by at most " << worst << "\n";
+    EXPECT_LE(worst, 1e-3) << kernel.kernel->method;
+  };
+  expect(test::own_kernel<Ignition, Rodas5p>());
+  if constexpr (test::nightly) test::for_each_kernel<Ignition, Radau5, Esdirk54, Bdf>(expect);
+}
+
 /// A rectifier whose diode is the function of Fischer and Burmeister: the current i and the voltage d across it are at
 /// least zero, and one of them is zero. Fischer, Optimization 24 (1992).
 struct ComplementaryDiode {

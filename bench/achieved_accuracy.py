@@ -59,6 +59,12 @@ def figure(value):
     return "inf" if value is None else f"{value:.3g}"
 
 
+def with_references(tolerances):
+    """Tolerances that share references, of a thousandth of the smallest: for multipliers those for 1e-10 find none."""
+    loose = [rtol for rtol in tolerances if float(rtol) >= 1e-6]
+    return ([loose] if loose else []) + [[rtol] for rtol in tolerances if float(rtol) < 1e-6]
+
+
 def rows_of(problem, method, tolerances, arguments):
     """Runs the command for one problem and method."""
     begin = time.monotonic()
@@ -203,7 +209,7 @@ def main():
     def compute(problem):
         nonlocal finished
         for method, tolerances in [item[1:] for item in left if item[0] == problem]:
-            found = rows_of(problem, method, tolerances, arguments)
+            found = [row for group in with_references(tolerances) for row in rows_of(problem, method, group, arguments)]
             with lock:
                 for row in found:
                     row.update(problem=problem, method=method)

@@ -115,9 +115,8 @@ class BranchFollower {
     small = small & lanes;
     if (!any(small)) return small;
     watch_.steps += select(small, Real(1.0), Real(0.0));
-    const Mask due = (abs(state.t - watch_.t) >= watch_.wait) | (watch_.steps >= Real(most_steps));
-    if (!any(small & due)) return Mask(false);
-    return look(small, state, begin, before, tolerances);
+    const Mask due = small & ((abs(state.t - watch_.t) >= watch_.wait) | (watch_.steps >= Real(most_steps)));
+    return any(due) ? look(due, state, begin, before, tolerances) : due;
   }
 
   /// Looks where the lanes of `stuck` go on, whose attempts of length h have failed. Behind a jump of a source within

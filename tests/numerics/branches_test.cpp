@@ -324,13 +324,17 @@ TEST(WeakAcid, StartsWithinItsBounds) {
     ensemble.rtol = 1e-6;
     ensemble.atol.assign(2, 1e-10);
     const test::Results results = ensemble.solve();
+    double worst = 0.0;
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(results.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
       for (std::size_t time = 0; time < 2; ++time) {
         const double h = expected[2 * i + time];
-        EXPECT_NEAR(results.values[(2 * i + time) * 2 + 1], h, 20.0 * (1e-10 + 1e-6 * h)) << kernel.kernel->method << i;
+        worst = std::max(worst, std::abs(results.values[(2 * i + time) * 2 + 1] - h) / (1e-10 + 1e-6 * h));
       }
     }
+    std::cout << kernel.kernel->method << ": error/tolerance " << worst << "\n";
+    // The error that is asked for; 0.07 was seen.
+    EXPECT_LE(worst, 1.0) << kernel.kernel->method;
   };
   expect(test::own_kernel<WeakAcid, Bdf>());
   if constexpr (test::nightly) test::for_each_kernel<WeakAcid, Radau5, Rodas5p, Esdirk54>(expect);
@@ -414,7 +418,8 @@ TEST(Ignition, IsNotMissedOnTheOtherBranch) {
       worst = std::max(worst, std::abs(results.values[3 * i] - expected[i]));
     }
     std::cout << kernel.kernel->method << ": fuel wrong by at most " << worst << "\n";
-    EXPECT_LE(worst, 1e-3) << kernel.kernel->method;
+    // Ten tolerances of the fuel at the start; 5.1e-8 was seen. What never ignites is wrong by nearly one.
+    EXPECT_LE(worst, 1e-5) << kernel.kernel->method;
   };
   expect(test::own_kernel<Ignition, Rodas5p>());
   if constexpr (test::nightly) test::for_each_kernel<Ignition, Radau5, Esdirk54, Bdf>(expect);
@@ -491,7 +496,7 @@ TEST(ComplementaryDiode, GetsOnWhereItChangesItsBranch) {
       std::cout << kernel.kernel->method << " rtol " << rtol << ": error/tolerance " << worst << ", at most "
                 << most_steps << " steps\n";
       // Up to 0.14, and 2,208 by `bdf` at 1e-6, with two to six changes of branch in each period.
-      EXPECT_LE(worst, 3.0) << kernel.kernel->method << " " << rtol;
+      EXPECT_LE(worst, 1.0) << kernel.kernel->method << " " << rtol;
       EXPECT_LE(most_steps, 4000u) << kernel.kernel->method << " " << rtol;
     }
   };

@@ -83,7 +83,11 @@ void set_instance(Job& job, const SolveArguments& arguments, const ParameterSett
   const std::vector<VariableDescription> quantities = model.initial_quantities();
   std::vector<double> initial(quantities.size(), std::numeric_limits<double>::quiet_NaN());
   for (const auto& [name, value] : assignments(arguments.initial, "--initial")) {
-    initial[static_cast<std::size_t>(index_of(name, quantities, "variable", model.name))] = value;
+    const auto index = static_cast<std::size_t>(index_of(name, quantities, "variable", model.name));
+    if (const std::string problem = quantities[index].problem_of_initial(); !problem.empty()) {
+      throw UsageError(fmt::format("--initial {}: {}", name, problem));
+    }
+    initial[index] = value;
   }
   const double t_end = arguments.t_end.value_or(model.t_end);
   if (t_end == model.t_begin) {
@@ -221,15 +225,17 @@ void print_table(const PreparedJob& prepared, const Chunk& result) {
 }
 
 /// Of an instance that found no consistent values: where they should have come from.
-std::string origin_of_values(const ModelDescription& model, const InstanceOutcome& outcome) {
+std::string origin_of_values(const ModelDescription& model, const Chunk& result) {
+  const InstanceOutcome& outcome = result.outcomes[0];
   if (outcome.last_event >= 0) {
     return fmt::format(", after event '{}': its action may contradict a constraint",
                        event_name(model, outcome.last_event));
   }
   std::string text;
   // Only a search that fails gives values that are not finite.
-  for (const VariableDescription& variable : model.variables) {
-    if (std::isfinite(outcome.residual_norm) || variable.initial_from.empty()) continue;
+  for (std::size_t i = 0; i < model.variables.size(); ++i) {
+    const VariableDescription& variable = model.variables[i];
+    if (std::isfinite(result.end_states[i]) || variable.initial_from.empty()) continue;
     text += fmt::format("; {} follows from {}", variable.name, variable.initial_from);
   }
   return text;
@@ -244,9 +250,11 @@ std::string residual_of(const ModelDescription& model, const InstanceOutcome& ou
   return worst.empty() ? norm : fmt::format("{}, of {}", norm, worst);
 }
 
-void print_failure(const ModelDescription& model, std::span<const double> t_span, const InstanceOutcome& outcome) {
+void print_failure(const ModelDescription& model, const Chunk& result) {
+  const InstanceOutcome& outcome = result.outcomes[0];
+  const auto& t_span = result.t_span;
   std::string cause;
-  if (outcome.status == Status::inconsistent_initial_conditions) cause = origin_of_values(model, outcome);
+  if (outcome.status == Status::inconsistent_initial_conditions) cause = origin_of_values(model, result);
   const bool by_event = outcome.status == Status::event_storm || outcome.status == Status::assertion_violated;
   if (by_event && outcome.last_event >= 0) {
     cause = fmt::format(": event '{}'", event_name(model, outcome.last_event));
@@ -320,7 +328,7 @@ int solve(const SolveArguments& arguments) {
     warn_of_values(prepared, result);
     return all_succeeded;
   }
-  print_failure(prepared.model(), result.t_span, result.outcomes[0]);
+  print_failure(prepared.model(), result);
   return some_failed;
 }
 

@@ -34,7 +34,8 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
   const StructuralParameter& structural = model.structural;
   if (!structural.name.empty()) parameters.push_back(structural.name);
   Names initial;
-  for (const auto& quantity : model.initial_quantities()) initial.push_back(quantity.name);
+  const std::vector<VariableDescription> quantities = model.initial_quantities();
+  for (const auto& quantity : quantities) initial.push_back(quantity.name);
   std::vector<SampledQuantity> known;
   for (const SweepQuantity& entry : sweep.quantities) {
     if (entry.quantity.kind == SampledQuantity::Kind::time) {
@@ -44,7 +45,12 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
     const bool parameter = entry.quantity.kind == SampledQuantity::Kind::parameter;
     const std::string& name = entry.quantity.name;
     const Names& names = parameter ? parameters : initial;
-    if (index_of(names, name) < 0) {
+    const int index = index_of(names, name);
+    const std::string contradiction =
+        parameter || index < 0 ? "" : quantities[static_cast<std::size_t>(index)].problem_of_initial();
+    if (!contradiction.empty()) {
+      problems.add(entry.position, contradiction);
+    } else if (index < 0) {
       problems.add(entry.position, fmt::format("model \"{}\" has no {} \"{}\"{}", model.name,
                                                parameter ? "parameter" : "variable", name, did_you_mean(name, names)));
     } else if (parameter && !structural.name.empty() && name == structural.name) {

@@ -54,6 +54,29 @@ std::string blocks_text(const ReducedModel& model, const std::vector<Block>& blo
   return text;
 }
 
+/// Loops at the start, and where the search for their unknowns begins.
+std::string start_text(const ReducedModel& model) {
+  if (model.start_is_found) return "";
+  std::vector<Block> loops;
+  std::vector<std::string> begins;
+  for (const Block& block : model.initial_blocks) {
+    if (block.torn.empty()) continue;
+    loops.push_back(block);
+    for (const Node torn : block.torn) {
+      const NodeData& data = model.flat.graph[torn];
+      const Node start = data.order > 0 ? no_node : model.flat.variables[at(data.index)].start;
+      const bool number = start != no_node && model.flat.graph.is_number(start);
+      begins.push_back(fmt::format("{} {}", name_of_quantity(model.flat, torn),
+                                   number             ? fmt::format("from {:g}", model.flat.graph.value(start))
+                                   : start == no_node ? "without a start"
+                                                      : "from its start"));
+    }
+  }
+  if (loops.empty()) return "";
+  return "\nLoops at the start:\n" + blocks_text(model, loops, model.initial_equations) +
+         fmt::format("The search begins with {}.\n", fmt::join(begins, ", "));
+}
+
 std::string stage_text(const ReducedModel& model) {
   const ReducedModel::Stage& stage = model.stage;
   if (!stage.found) {
@@ -108,6 +131,7 @@ std::string explanation(const ReducedModel& model) {
   }
   text += fmt::format("\nNewton's method has {} unknowns in place of {}.\n", model.states.size() + model.torn.size(),
                       model.original_variables);
+  text += start_text(model);
   text += stage_text(model);
   return text;
 }

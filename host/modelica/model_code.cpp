@@ -82,6 +82,7 @@ ModelCode::ModelCode(ReducedModel& model, std::string file)
   for (const Block& block : model_.blocks) steps_.insert(steps_.end(), block.steps.begin(), block.steps.end());
   for (std::size_t k = 0; k < steps_.size(); ++k) step_of_[steps_[k].quantity] = k;
   number_quantities();
+  find_own_starts();
   const auto known = [&](Node node) { return from_parameters(node); };
   for (Step& step : steps_) step.value = with_reciprocals(step.value, known);
   for (const int i : model_.residuals) {
@@ -373,9 +374,14 @@ std::string ModelCode::variables() {
     FlatVariable one = model_.flat.variables[at(data.index)];
     one.unit = derivative_unit(one.unit, data.order);
     text += "      " + described(one, name_of_quantity(model_.flat, y_[i]));
-    const Node start = start_of(y_[i]);
-    if (graph_.is_number(start) && graph_.value(start) != 0.0) text += ", .initial = " + literal(graph_.value(start));
+    const auto own = own_starts_.find(y_[i]);
+    const Node start = own != own_starts_.end() ? own->second : start_of(y_[i]);
     const bool algebraic = i >= model_.states.size();
+    if (!graph_.is_number(start)) {
+      text += ", .initial = manyfold::unset";
+    } else if (graph_.value(start) != 0.0) {
+      text += ", .initial = " + literal(graph_.value(start));
+    }
     if (algebraic) text += ", .algebraic = true";
     const bool stays = fixed.contains(y_[i]) && model_.flat.variables[at(data.index)].fixed && data.order == 0;
     if (!model_.invariants.empty() && !algebraic && !stays) text += ", .given = manyfold::Given::projected";

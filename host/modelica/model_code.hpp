@@ -63,6 +63,8 @@ class ModelCode {
   Node start_of(Node quantity);
   /// Where it depends on what `body` does not know, zero.
   Node known_start_of(const Body& body, Node quantity);
+  void find_own_starts();
+  void start_as_set(Body& body, Node state);
   std::string initial_from(Node quantity);
   void initial_block(Body& body, const Block& block);
   void solve_initially(Body& body, const Block& block);
@@ -166,6 +168,7 @@ class ModelCode {
   std::unordered_map<Node, std::size_t> step_of_;
   std::vector<Node> y_;  ///< states, then torn
   std::unordered_map<Node, int> place_in_y_;
+  std::unordered_map<Node, Node> own_starts_;
   std::vector<int> parameters_;  ///< variables
   std::unordered_map<int, int> place_of_parameter_;
   std::vector<Node> derived_;

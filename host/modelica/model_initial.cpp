@@ -36,13 +36,36 @@ bool ModelCode::needs_initial() {
          std::any_of(y_.begin(), y_.end(), [&](Node quantity) { return !graph_.is_number(start_of(quantity)); });
 }
 
-/// The equations that Newton's method solves for the initial value of a quantity, and where it begins.
+/// Starts of states that a number takes the place of if it is set: those that are kept, and those of initial equations
+/// state = (what follows from parameters alone).
+void ModelCode::find_own_starts() {
+  for (const Node state : model_.fixed) own_starts_[state] = start_of(state);
+  if (model_.start_is_found) return;
+  const std::set<Node> states(model_.states.begin(), model_.states.end());
+  const auto varies = [&](Node part) {
+    const NodeData& data = graph_[part];
+    return data.op == Op::pre || (data.op == Op::variable && !place_of_parameter_.contains(data.index));
+  };
+  for (const Block& block : model_.initial_blocks) {
+    if (!block.torn.empty() || block.steps.size() != 1) continue;
+    const Step& step = block.steps.front();
+    if (step.equation < 0 || !model_.initial_equations[at(step.equation)].is_of_start) continue;
+    const std::vector<Node> parts = graph_.below(step.value);
+    if (!states.contains(step.quantity) || std::any_of(parts.begin(), parts.end(), varies)) continue;
+    own_starts_[step.quantity] = graph_.actual(step.value);
+  }
+}
+
+/// The equations that an initial value follows from, and where Newton's method begins if it solves them; empty where a
+/// number that is set may take its place.
 std::string ModelCode::initial_from(Node quantity) {
   if (model_.start_is_found) return "";
   constexpr std::size_t most_equations = 3;
   for (const Block& block : model_.initial_blocks) {
     const auto place = std::find(block.quantities.begin(), block.quantities.end(), quantity);
-    if (place == block.quantities.end() || block.torn.empty()) continue;
+    if (place == block.quantities.end()) continue;
+    const bool state = std::find(model_.states.begin(), model_.states.end(), quantity) != model_.states.end();
+    if (block.torn.empty() && (!state || own_starts_.contains(quantity))) continue;
     std::vector<std::string> texts;
     for (const int i : block.equations) texts.push_back(text_of(model_.initial_equations[at(i)]));
     const std::size_t more = texts.size() - std::min(texts.size(), most_equations);
@@ -116,11 +139,30 @@ void ModelCode::solve_initially(Body& body, const Block& block) {
   }
 }
 
+/// What is set stands in y, as does a start that is a number.
+void ModelCode::start_as_set(Body& body, Node state) {
+  const Node start = own_starts_.at(state);
+  const auto place = place_in_y_.find(state);
+  if (place == place_in_y_.end()) {
+    body.let(state, name_of_quantity(model_.flat, state), start, "");
+  } else if (graph_.is_number(start)) {
+    body.bind(state, fmt::format("y[{}]", place->second));
+  } else {
+    const std::string name = names_.of(name_of_quantity(model_.flat, state));
+    body.line(fmt::format("const auto {} = manyfold::set_or(y[{}], {});", name, place->second, body.number(start)));
+    body.bind(state, name);
+  }
+}
+
 void ModelCode::initial_block(Body& body, const Block& block) {
   if (!block.torn.empty()) solve_initially(body, block);
   for (const Step& step : block.steps) {
-    body.let(step.quantity, name_of_quantity(model_.flat, step.quantity), graph_.actual(step.value),
-             comment_of(step, model_.initial_equations));
+    if (own_starts_.contains(step.quantity)) {
+      start_as_set(body, step.quantity);
+    } else {
+      body.let(step.quantity, name_of_quantity(model_.flat, step.quantity), graph_.actual(step.value),
+               comment_of(step, model_.initial_equations));
+    }
   }
 }
 
@@ -167,7 +209,7 @@ std::string ModelCode::initial() {
             literal(model_.flat.experiment.contains("StartTime") ? model_.flat.experiment.at("StartTime") : 0.0));
   for (const Node node : all) body.announce(node);
   for (const Node state : model_.fixed) {
-    body.let(state, name_of_quantity(model_.flat, state), start_of(state), "");
+    start_as_set(body, state);
   }
   const bool constraints_alone =
       !model_.invariants.empty() && std::none_of(model_.initial_equations.begin(), model_.initial_equations.end(),
@@ -177,12 +219,13 @@ std::string ModelCode::initial() {
   for (std::size_t i = 0; i < y_.size(); ++i) {
     const std::string start = body.number(known_start_of(body, y_[i]));
     std::string value = body.knows(y_[i]) ? body.number(y_[i]) : start;
+    if (value == fmt::format("y[{}]", i)) continue;
     // Without a solution: what the integrator searches itself, near the start values.
     const bool found_anyway = i >= model_.states.size() || constraints_alone;
     if (found_anyway && value != start) value = fmt::format("manyfold::finite_or({}, {})", value, start);
     body.line(fmt::format("y[{}] = {};", i, value));
   }
-  return function("initial(const auto& p, auto& y)", body.text());
+  return body.text().empty() ? "" : function("initial(const auto& p, auto& y)", body.text());
 }
 
 }  // namespace manyfold::modelica

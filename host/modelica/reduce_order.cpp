@@ -217,10 +217,12 @@ void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vec
     return entry->second;
   };
   // Whole numbers and conditions cannot be guessed; of the others, states' derivatives are better not. What the
-  // integrator has is known well before a stage.
+  // integrator has is known well before a stage, and at the start what the user has guessed.
   const auto weight = [&](int j) {
     const NodeData data = graph_[unknowns[at(j)]];
-    if (variable(data.index).type != Type::real) return 0;
+    const FlatVariable& one = variable(data.index);
+    if (one.type != Type::real) return 0;
+    if (of_start_ && data.order == 0 && one.start != no_node) return 3;
     return known_before_.contains(unknowns[at(j)]) ? 3 : data.order > 0 ? 1 : 2;
   };
   const Tearing tearing = tear(block.equations, inside, incidence, solvable, weight);

@@ -163,6 +163,10 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
   const bool parameter = quantity.kind == SampledQuantity::Kind::parameter;
   const std::vector<VariableDescription> initial = model.initial_quantities();
   const int index = parameter ? index_of(model.parameters, quantity.name) : index_of(initial, quantity.name);
+  if (index >= 0 && !parameter) {
+    const std::string problem = initial[static_cast<std::size_t>(index)].problem_of_initial();
+    if (!problem.empty()) throw UsageError(problem);
+  }
   if (index >= 0) return {parameter ? Place::parameter : Place::initial, index};
   if (parameter) {
     append_names(model.parameters, known);
@@ -266,6 +270,10 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
       problems.push_back(
           fmt::format("{}model \"{}\" has no parameter or variable \"{}\" for this column of the table{}",
                       place(table, table.name_line, column), model.name, printable(name), did_you_mean(name, known)));
+    }
+    if (target.place == Place::initial) {
+      const std::string problem = initial[static_cast<std::size_t>(target.index)].problem_of_initial();
+      if (!problem.empty()) problems.push_back(place(table, table.name_line, column) + problem);
     }
     if (std::find(table.names.begin(), table.names.begin() + static_cast<std::ptrdiff_t>(i), name) !=
         table.names.begin() + static_cast<std::ptrdiff_t>(i)) {

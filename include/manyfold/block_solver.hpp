@@ -340,6 +340,14 @@ constexpr void solve_block(double (&z)[all], double (&guess)[n], const Residual&
   for (int i = 0; i < n; ++i) guess[i] = z[i];
 }
 
+/// In the place of an initial value, until it is set or found. NaN.
+inline constexpr double unset = __builtin_bit_cast(double, 0x7ff8ULL << 48);
+
+/// An initial value, or `otherwise` if it is not set.
+constexpr double set_or(double value, double otherwise) {
+  return value == value ? value : otherwise;
+}
+
 /// `value`, or `otherwise` where it is not finite: what follows from equations may divide by zero where others serve.
 constexpr double finite_or(double value, double otherwise) {
   return value - value == 0.0 ? value : otherwise;

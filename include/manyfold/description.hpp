@@ -37,6 +37,14 @@ struct VariableDescription {
   int index = 1;
   std::string initial_from = {};  ///< equations that its initial value follows from, if the model says so
   Bounds bounds = {};             ///< of values that make sense
+  bool determined = false;        ///< by those equations: another value would contradict them
+
+  /// What is wrong with an initial value that is set; empty: nothing.
+  std::string problem_of_initial() const {
+    if (!determined) return "";
+    return "the initial value of '" + name + "' follows from equations of the start (" + initial_from +
+           "): set their parameters, or name the variables whose values are given in initial_conditions";
+  }
 };
 
 struct ParameterDescription {

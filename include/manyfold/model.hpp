@@ -20,7 +20,8 @@
 // Optional
 //   jacobian(t, y, dy, p, J, M)  for `residual`: J(i, j) = dF_i/dy_j and M(i, j) = dF_i/dy'_j
 //   jacobian(t, y, p, J)         for `rhs`: J(i, j) = df_i/dy_j
-//   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`. Those of
+//   initial(p, y)                initial values that depend on parameters; they replace `Variable::initial`. `y` has
+//                                what is set, elsewhere `Variable::initial`. Values of
 //                                differential variables of index 2 or 3 must satisfy the constraints and what
 //                                differentiating them yields, unless Variable::given says that they are guesses
 //   derived, derive(p)           `derived` further numbers per instance, p[number of parameters], ..., from

@@ -48,7 +48,8 @@ MANYFOLD_INLINE void describe_variables(ModelDescription& description) {
                                        !S::derivative_occurs(i),
                                        variable.index,
                                        variable.initial_from,
-                                       {variable.min, variable.max}});
+                                       {variable.min, variable.max},
+                                       S::determined(i) && *variable.initial_from != '\0'});
       if (S::gives_derivative(i)) {
         description.given_derivatives.push_back({"der(" + name + ")",
                                                  derivative_unit(variable.unit, description.time_unit),

@@ -30,6 +30,8 @@ struct StartValues : ModelPatterns<Equations> {
     if (given(i) == Given::by_kind) return derivative_occurs(i);
     return given(i) == Given::value || given(i) == Given::value_and_derivative || given(i) == Given::projected;
   }
+  /// Does the model itself find the initial value, if it says that it follows from equations?
+  static constexpr bool determined(int i) { return given(i) == Given::by_kind && derivative_occurs(i); }
   static constexpr bool gives_derivative(int i) {
     return given(i) == Given::derivative || given(i) == Given::value_and_derivative;
   }
@@ -105,7 +107,8 @@ struct StartValues : ModelPatterns<Equations> {
       for (int i = 0; i < parameters; ++i) p[i] = parameter_values[i];
       derive(p);
       double y[n];
-      for (int i = 0; i < n; ++i) y[i] = own[i];
+      // What follows from numbers that are set follows from these.
+      for (int i = 0; i < n; ++i) y[i] = initial[i] == initial[i] ? initial[i] : own[i];
       Equations::initial(p, y);
       for (int i = 0; i < n; ++i) own[i] = y[i];
     }

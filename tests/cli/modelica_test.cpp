@@ -346,47 +346,6 @@ TEST_F(ModelicaFiles, CompileDoesNotWriteOverTheModel) {
   EXPECT_FALSE(fs::exists(folder_ / "m.svg"));
 }
 
-TEST_F(ModelicaFiles, ExponentialsMayBeginFarOff) {
-  const std::string pair =
-      "  ia{0} = 1e-12 * (exp(va{0} / 0.025) - 1);\n  ib{0} = 1e-12 * (exp(vb{0} / 0.025) - 1);\n"
-      "  (va{0} - vb{0}) / 500 = ib{0};\n";
-  std::ofstream(folder_ / "diodes.mo")
-      << "model diodes\n  Real va1(start = 3), vb1(start = 3), ia1, ib1, va2(start = 3), vb2(start = 3), ia2, ib2;\n"
-         "  Real u(start = 3), i;\ninitial equation\n  der(u) = 0;\nequation\n  1e-6 * der(u) = (5 - u) / 1e3 - i;\n"
-         "  i = (u - va1) / 10;\n  i = ia1 + (va1 - vb1) / 500;\n  (5 - va2) / 1e3 = ia2 + ib2;\n"
-      << fmt::format(fmt::runtime(pair), 1) << fmt::format(fmt::runtime(pair), 2) << "end diodes;\n";
-  const json found = solution("diodes.mo --t-end 1e-3 --method radau5")["values"];
-  EXPECT_NEAR(found["u"].get<double>(), 0.598206925, 1e-8);
-  EXPECT_NEAR(found["va1"].get<double>(), 0.554188994, 1e-8);
-  EXPECT_NEAR(found["va2"].get<double>(), 0.554443505, 1e-8);
-  EXPECT_NEAR(found["vb2"].get<double>(), 0.472781243, 1e-8);
-}
-
-// The search is for H, of which the user has guessed the logarithm: from 0 there was no value of Kw / H. Reference: the
-// root of the balance of charges, by SciPy's brentq.
-TEST_F(ModelicaFiles, AGuessMayBeThatOfAnotherVariable) {
-  std::ofstream(folder_ / "acid.mo")
-      << "model acid\n  parameter Real Ka = 1.8e-5, Kw = 1e-14;\n  Real na(start = 0.1, fixed = true), "
-         "nb(start = 0.001, fixed = true), H, OH, A, pH(start = 7);\nequation\n  der(na) = 0;\n  der(nb) = 0.01;\n"
-         "  H = 10^(-pH);\n  OH = Kw / H;\n  A = na * Ka / (Ka + H);\n  H + nb = OH + A;\nend acid;\n";
-  const json found = solution("acid.mo --t-end 1 --method radau5 --rtol 1e-8 --atol 1e-12")["values"];
-  EXPECT_NEAR(found["pH"].get<double>(), 3.843061166567374, 1e-8);
-}
-
-// Newton's method alone goes from 1 to the zero at 1.2, finds none of the logarithm, and needs no help with valves.
-TEST_F(ModelicaFiles, HomotopyLeadsFromSimplifiedEquations) {
-  std::ofstream(folder_ / "homotopy.mo")
-      << "model homotopy_\n  Real x(start = 1), z(start = -5), p(start = 1.9), m, n, y(start = 0, fixed = true);\n"
-         "equation\n  homotopy(actual = (x - 1.2) * (x - 3) * (x + 2), simplified = x - 4) = 0;\n"
-         "  homotopy(log(z) - 1, z - 2) = 0;\n  m = homotopy(sqrt(2 - p), 2 - p);\n"
-         "  n = homotopy(sqrt(p - 1), p - 1);\n  m = n;\n  der(y) = x + z + m;\nend homotopy_;\n";
-  const json found = solution("homotopy.mo --t-end 1 --method radau5")["values"];
-  EXPECT_NEAR(found["x"].get<double>(), 3.0, 1e-9);
-  EXPECT_NEAR(found["z"].get<double>(), std::exp(1.0), 1e-9);
-  EXPECT_NEAR(found["p"].get<double>(), 1.5, 1e-9);
-  EXPECT_NEAR(found["y"].get<double>(), 3.0 + std::exp(1.0) + std::sqrt(0.5), 1e-7);
-}
-
 // Where they hold at the start, where a function is called, and for parameters of this instance.
 TEST_F(ModelicaFiles, ViolatedAssertionsAreFailures) {
   std::ofstream(folder_ / "asserted.mo")
@@ -432,19 +391,6 @@ TEST_F(ModelicaFiles, ASubscriptThatLeavesItsArrayEndsTheInstance) {
   expect_end("--t-end 4", "3.5");
   expect_end("--t-end 4 --set a=1", "3");
   expect_end("--t-end 4 --set first=0", "0");
-}
-
-// A search that ends without a solution is no start.
-TEST_F(ModelicaFiles, AStartWithoutSolutionIsNoSuccess) {
-  std::ofstream(folder_ / "start.mo") << "model start\n  Real x(start = 1), y(start = 2, fixed = true);\n"
-                                         "initial equation\n  x^2 = -4;\nequation\n  der(x) = -x;\n"
-                                         "  der(y) = x;\nend start;\n";
-  const std::string cause = "initial: x^2 = -4, from x = 1";
-  const auto solved = call("solve start.mo");
-  EXPECT_EQ(solved.code, 3);
-  EXPECT_NE(solved.err.find("inconsistent_initial_conditions"), std::string::npos) << solved.err;
-  EXPECT_NE(solved.err.find("x follows from " + cause), std::string::npos) << solved.err;
-  expect_misuse("check start.mo", {"start.mo: error: the initial value of 'x' is not finite", cause});
 }
 
 // Inlined stages need a method, a model and matrices that allow it, which is told before anything is compiled.

@@ -267,7 +267,15 @@ void print_failure(const ModelDescription& model, const Chunk& result) {
     const double part = (outcome.t_reached - t_span[0]) / (t_span[1] - t_span[0]);
     cause = fmt::format("; that is {:.2g} of the time span", part);
     // Many steps, and a hundred times as many would not do.
-    if (part < 0.01 && work.steps > 10'000) cause += ": is there a jump, a pole or a fold, where steps lead nowhere?";
+    if (4 * work.newton_failures > work.steps) {
+      cause += fmt::format(
+          "; Newton's method failed in {} attempts: is there a slope that becomes infinite, as of sqrt(abs(x)) at 0, "
+          "or a "
+          "kink? Write the smooth transition",
+          work.newton_failures);
+    } else if (part < 0.01 && work.steps > 10'000) {
+      cause += ": is there a jump, a pole or a fold, where steps lead nowhere?";
+    }
   }
   std::cerr << fmt::format("manyfold: error: {} at t = {}: {}{}{}\n", status_name(outcome.status),
                            time_text(outcome.t_reached, t_span[0], 9),

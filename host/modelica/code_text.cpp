@@ -115,8 +115,16 @@ void Body::comment(const std::string& text) {
 
 /// Shared and deep parts become numbers of their own.
 void Body::prepare(Node root) {
+  const std::vector<Node> nodes = unknown_below(root);
+  // Of what was not announced, what occurs twice below the root itself.
+  std::unordered_map<Node, int> uses_here;
+  for (const Node node : nodes) {
+    for (const Node operand : graph_[node].operand) {
+      if (operand != no_node) ++uses_here[operand];
+    }
+  }
   std::unordered_map<Node, int> depth;
-  for (const Node node : unknown_below(root)) {
+  for (const Node node : nodes) {
     const NodeData& data = graph_[node];
     const int count = Graph::operands(data);
     int deepest = 0;
@@ -125,7 +133,8 @@ void Body::prepare(Node root) {
     const bool trivial = count == 0 || (data.op == Op::negate && deepest == 1);
     const auto shared = uses_.find(node);
     if (node == root || trivial) continue;
-    if (deepest < deepest_expression && (shared == uses_.end() || shared->second < 2)) continue;
+    const bool once = (shared == uses_.end() || shared->second < 2) && uses_here[node] < 2;
+    if (deepest < deepest_expression && once) continue;
     // A part is written where something needs it that is not known yet.
     const std::string name = names_.of(graph_.is_condition(node) ? "c" : "e");
     int ignored = 0;

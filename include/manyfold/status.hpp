@@ -39,8 +39,8 @@ inline constexpr std::array<std::string_view, status_count> status_messages = {
     "took max_steps step attempts before the end of the time span: raise max_steps or loosen rtol",
     "the error test failed until the step was too small for the resolution of t: a singularity of the solution, or a "
     "jump? What is switched at a known time or condition is better an event",
-    "Newton's method did not converge even with very small steps: a turning point of the constraints, or a kink or "
-    "jump in an equation? A kink is better an event that switches between the branches",
+    "Newton's method did not converge even with very small steps: a turning point of the constraints, or a kink, a "
+    "jump or an infinite slope in an equation? A kink is better an event that switches between the branches",
     "the iteration matrix is singular: the index is above 1 here, an equation lost its unknown, or a derivative is "
     "infinite, as that of a root at zero",
     "the residual became infinite or not a number even with very small steps: outside the model's domain?",

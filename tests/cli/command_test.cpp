@@ -472,6 +472,17 @@ TEST_F(Command, StepsOfASolutionHaveBounds) {
   EXPECT_EQ(ended.code, 3);
   EXPECT_NE(ended.err.find("max_steps at t = "), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find(" of the time span\n"), std::string::npos) << ended.err;
+  // Two vessels whose levels meet, and an orifice: Newton's method goes to and fro where the root has no slope.
+  std::ofstream(folder_ / "vessels.hpp")
+      << "#include <manyfold/model.hpp>\nstruct Vessels {\n  static constexpr const char* name = \"vessels\";\n"
+         "  static constexpr double t_span[] = {0.0, 10.0};\n  static constexpr manyfold::Variable variables[] = {"
+         "{.name = \"a\", .initial = 1.0}, {.name = \"b\"}, {.name = \"q\", .algebraic = true}};\n"
+         "  static constexpr void rhs(const auto&, const auto& y, const auto&, auto& f) {\n"
+         "    const auto q = 0.5 * sqrt(abs(y[0] - y[1]));\n    f[0] = -y[2];\n    f[1] = y[2];\n"
+         "    f[2] = y[2] - select(y[0] > y[1], q, -q);\n  }\n};\nMANYFOLD_MODEL(Vessels);\n";
+  const Outcome crept = call("solve vessels.hpp --method esdirk54 --rtol 1e-6 --max-steps 20000");
+  EXPECT_NE(crept.err.find("is there a slope that becomes infinite, as of sqrt(abs(x)) at 0"), std::string::npos)
+      << crept.err;
   expect_misuse("solve robertson --max-step 0", {"--max-step is 0, but must be more than 0"});
   expect_misuse("solve robertson --first-step -1", {"--first-step is -1, but must be at least 0"});
   expect_misuse("solve robertson --max-steps 0", {"--max-steps is 0, but must be at least 1"});

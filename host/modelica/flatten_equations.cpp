@@ -51,6 +51,7 @@ FlatModel Flattener::flatten(const Class& file) {
   finish_discrete();
   if (!diagnostics_.failed()) check_whole_unknowns();
   if (!diagnostics_.failed()) check_values_before();
+  if (!diagnostics_.failed()) warn_of_equalities();
   return std::move(model_);
 }
 

@@ -143,6 +143,7 @@ Value Flattener::relation(const Expression& expression, const Scope& scope) {
     if (word == ">") return graph_.relation(Op::less, b, a, silent);
     if (word == ">=") return graph_.relation(Op::less_equal, b, a, silent);
     const Node same = graph_.relation(Op::equal, a, b, silent);
+    if (!silent) equalities_.try_emplace(expression.place, same);
     return word == "==" ? same : graph_.negation(same);
   });
   result.logical = true;

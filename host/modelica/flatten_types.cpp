@@ -210,6 +210,23 @@ void Flattener::check_values_before() {
   }
 }
 
+/// What varies between events is equal to a number at an instant, where no step ends.
+void Flattener::warn_of_equalities() {
+  for (const auto& [place, same] : equalities_) {
+    const std::vector<Node> parts = graph_.below(same);
+    const bool varies_between_events = std::any_of(parts.begin(), parts.end(), [&](Node part) {
+      const NodeData& data = graph_[part];
+      if (data.op != Op::variable) return data.op == Op::time;
+      const FlatVariable& variable = model_.variables[static_cast<std::size_t>(data.index)];
+      return variable.type == Type::real && variable.variability == Variability::continuous;
+    });
+    if (!varies_between_events) continue;
+    diagnostics_.warn(place,
+                      "'==' and '<>' of Real numbers that vary make no event, and steps pass where they are equal: "
+                      "compare with '<=' or '>='");
+  }
+}
+
 /// The least and the largest number that it can be, as far as its operations tell.
 std::pair<double, double> Flattener::bounds_of(Node node, int depth) {
   constexpr std::pair unbounded(-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity());

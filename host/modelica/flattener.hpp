@@ -148,6 +148,7 @@ class Flattener {
   const Declaration* declaration_in(const Class& function, const std::vector<NamePart>& parts) const;
   void check_whole_unknowns();
   void check_values_before();
+  void warn_of_equalities();
   std::pair<double, double> bounds_of(Node node, int depth);
   void check_subscript(Node index, int size, const std::string& name, Place place);
 
@@ -380,6 +381,7 @@ class Flattener {
   std::map<std::pair<const Class*, std::vector<Node>>, Node> zeros_;  ///< by function, bounds and other inputs
   std::vector<FlatEquation> made_equations_;                          ///< of variables that the file does not have
   std::unordered_map<Node, std::pair<double, double>> bounds_;
+  std::map<Place, Node> equalities_;
   std::map<int, Place> before_;  ///< variables whose value before an event is asked for outside of when clauses
   std::vector<Delay> delays_;
   std::map<int, Node> definitions_;  ///< of variables, for what is delayed: right sides of x = ...

@@ -228,6 +228,34 @@ TEST(Diagnostics, ParametersWithoutValueAreTold) {
       << model.warnings[0];
 }
 
+// Steps pass the instant.
+TEST(Diagnostics, EqualRealNumbersMakeNoEvent) {
+  const auto model = manyfold::test::compiled(
+      model_text("parameter Real a = 1; parameter Integer k = 2; discrete Real t(start = 0, fixed = true); "
+                 "Integer n(start = 0, fixed = true); Real x, y;",
+                 "der(x) = if a == 1 then 1 else 2;\ny = if noEvent(x == 0) then 1 else 0;\n"
+                 "when x > 0.5 then\nt = time;\nend when;\nwhen x == 0.25 or t <> 0 or k == 2 then\n"
+                 "n = pre(n) + 1;\nend when;"));
+  ASSERT_EQ(model.warnings.size(), 1U);
+  EXPECT_NE(model.warnings[0].find("m.mo:9:6: warning: '==' and '<>' of Real numbers that vary make no event"),
+            std::string::npos)
+      << model.warnings[0];
+}
+
+// Four cells with resistors that a hysteresis switches, and a charger that does: what the events compute of the current
+// has parts that occur twice in parts that occur twice. Written out they were 1.8 MB.
+TEST(Diagnostics, SharedPartsAreWrittenOnce) {
+  const auto model = manyfold::test::compiled(model_text(
+      "parameter Real R[4] = {0.02, 0.022, 0.019, 0.021}, Rb = 8;\nReal z[4](each start = 0.3, each fixed = true), "
+      "u[4], "
+      "c[4], b[4], total, I;\nBoolean on[4](each start = false, each fixed = true), full(start = false, fixed = true);",
+      "for k in 1:4 loop\nder(z[k]) = c[k];\nu[k] = 3 + z[k] + R[k] * c[k];\nb[k] = if on[k] then u[k] / Rb else 0;\n"
+      "c[k] = I - b[k];\non[k] = z[k] - min(z) > 0.02 or pre(on[k]) and z[k] - min(z) > 0.01;\nend for;\n"
+      "total = sum(u);\nif full then\ntotal = 16;\nelse\nI = 2;\nend if;\nwhen total > 16 then\nfull = true;\n"
+      "end when;\nwhen full and I < 0.15 then\nterminate(\"charged\");\nend when;"));
+  EXPECT_LT(model.header.size(), 100'000U);
+}
+
 TEST(Diagnostics, AForgottenSemicolonIsOneError) {
   const std::string errors = errors_of(
       model_text("Real x[2];", "for i in 1:2 loop\nif i > 1 then\nx[i] = 1\nelse\nx[i] = time\nend if\nend for"));

@@ -77,6 +77,11 @@ class DiagonallyImplicit {
 
   static MANYFOLD_INLINE double internal_rtol(double rtol) { return rtol; }
 
+  /// Is the end of a step corrected once more than Newton's method asks for? Where it misses a constraint on
+  /// velocities, the next step meets it by a force, of which the error estimate does not fall with h. Where the force
+  /// passes zero, and its tolerance is small, no step was short enough.
+  static constexpr bool corrects_end = System::highest_index() > 1 && !inlined;
+
   /// Stage errors relative to the tolerance: well below the error estimate, whose weights magnify them.
   static MANYFOLD_INLINE double newton_tolerance(double internal_rtol) {
     return max(0.01, norm_of_rounding<Real>(internal_rtol));
@@ -111,6 +116,13 @@ class DiagonallyImplicit {
             [&](Real(&F)[n]) { stage_residual(c, state, h, over_diagonal, base, Y, F); },
             [&](const Mask& lanes, Real(&delta)[n]) { return correct(lanes, state.weight, delta, Y); });
         add_stage(newton, result);
+        if constexpr (i + 1 == s && corrects_end) {
+          Real delta[n];
+          stage_residual(c, state, h, over_diagonal, base, Y, delta);
+          stages_.apply(delta);
+          correct(result.converged, state.weight, delta, Y);
+          count_correction(result.converged, work);
+        }
       }
       end_stage(i, state, base, Y);
     });
@@ -198,6 +210,11 @@ class DiagonallyImplicit {
     stages_.matrices().rescale(delta);
     for (int k = 0; k < n; ++k) Y[k] -= select(iterating, delta[k], Real(0.0));
     return rough_sqrt(correction_square<System>(delta, weight) * Real(1.0 / n));
+  }
+
+  static MANYFOLD_INLINE void count_correction(const Mask& lanes, WorkCounters<Real>& work) {
+    count_work<Real>(work.residuals, lanes, Real(1.0));
+    count_work<Real>(work.solves, lanes, Real(1.0));
   }
 
   MANYFOLD_INLINE void end_stage(int i, const auto& state, const Real (&base)[n], const Real (&Y)[n]) {

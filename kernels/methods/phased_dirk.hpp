@@ -59,16 +59,25 @@ class PhasedDiagonallyImplicit : public DiagonallyImplicit<Tableau, System_, Rea
     }
     Real delta[n];
     this->stages_.factors().get(delta);
-    newton_.judge(control, this->correct(newton_.iterating(), state.weight, delta, Y_));
     if (newton_.iterating()) {
-      put_stage_residual(state);
-      return Wait::corrections;
+      newton_.judge(control, this->correct(newton_.iterating(), state.weight, delta, Y_));
+      if (newton_.iterating()) {
+        put_stage_residual(state);
+        return Wait::corrections;
+      }
+      const auto& newton = newton_.end(Mask(true), state.contraction);
+      count_newton(work, result_.converged, newton);
+      add_stage(newton, result_);
+      if (!result_.converged) return Wait::nothing;
+      if (Base::corrects_end && stage_ + 1 == s) {
+        put_stage_residual(state);
+        return Wait::corrections;
+      }
+    } else {
+      this->correct(Mask(true), state.weight, delta, Y_);
+      this->count_correction(result_.converged, work);
     }
     this->end_stage(stage_, state, base_, Y_);
-    const auto& newton = newton_.end(Mask(true), state.contraction);
-    count_newton(work, result_.converged, newton);
-    add_stage(newton, result_);
-    if (!result_.converged) return Wait::nothing;
     if (++stage_ < s) {
       begin_stage(state);
       return Wait::corrections;

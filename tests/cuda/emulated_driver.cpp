@@ -474,7 +474,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 #ifdef MANYFOLD_NIGHTLY
            // Of the tests that are run at night.
            module_of<Build<Das2>>("das2"), module_of<Build<TransistorAmplifier>>("transistor_amplifier"),
-           module_of<Build<PendulumIndex2>>("pendulum_index2"), module_of<Build<OverflowTank>>("overflow_tank"),
+           module_of<Build<PendulumIndex2>>("pendulum_index2"),
+           module_of<Build<PendulumIndex2, Esdirk54>>("pendulum_index2-esdirk54"),
+           module_of<Build<OverflowTank>>("overflow_tank"),
            module_of<Build<TransistorAmplifier, Esdirk54>>("transistor_amplifier-esdirk54"),
            module_of<Build<Diffusion<40>>>("diffusion"),
            module_of<Build<Diffusion<40>, Esdirk54>>("diffusion-esdirk54"), module_of<Build<Seesaw>>("seesaw"),

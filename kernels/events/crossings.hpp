@@ -13,6 +13,8 @@ class Crossings : public RootSides<System, Real, State> {
   using Base::arriving_;
   using Base::came_from_;
   using Base::doubt_;
+  using Base::farthest_;
+  using Base::farthest_before_;
   using Base::heading_;
   using Base::jumped_;
   using Base::origin_;
@@ -47,6 +49,7 @@ class Crossings : public RootSides<System, Real, State> {
       const Mask decided = ((came_from_[i] == Real(0.0)) & (side_[i] != Real(0.0))) | (abs(start_[i]) > doubt_[i]);
       doubt_[i] = select(decided, Real(0.0), doubt_[i]);
       before.doubt[i] = doubt_[i];
+      farthest_before_[i] = farthest_[i];
       came_from_[i] = side_[i];
       root_[i] = Real(1.0);
     }
@@ -76,6 +79,7 @@ class Crossings : public RootSides<System, Real, State> {
       side_[i] = select(lanes, came_from_[i], side_[i]);
       start_[i] = select(lanes, before.start[i], start_[i]);
       doubt_[i] = select(lanes, before.doubt[i], doubt_[i]);
+      farthest_[i] = select(lanes, farthest_before_[i], farthest_[i]);
       heading_[i] = select(lanes, before.heading[i], heading_[i]);
     }
   }
@@ -201,6 +205,13 @@ class Crossings : public RootSides<System, Real, State> {
     Mask occurs;
   };
 
+  /// The side of function i, which had none and has moved to `end`. If its events have the direction `filter`, and it
+  /// has been back from where these lead to, on the other side of zero, it comes from there.
+  MANYFOLD_INLINE Real side_found(int i, const Real& end, const Real& filter, const Real& visible) const {
+    const Mask returned = (farthest_[i] * filter < Real(0.0)) & ((origin_[i] - farthest_[i]) * filter > visible);
+    return select(returned, -filter, sign(end));
+  }
+
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
   MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
@@ -217,7 +228,7 @@ class Crossings : public RootSides<System, Real, State> {
     Mask open = lanes;
     const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
     if (any(candidates)) open = open & !rests(candidates, i, state);
-    this->widen_doubt(lanes, i, state, error);
+    this->widen_doubt(lanes, i, state, error, sample[0].slope[i]);
     Real side = side_[i];
     const Real filter(wanted);
     Real near(0.0);
@@ -242,7 +253,9 @@ class Crossings : public RootSides<System, Real, State> {
       const Real& end = sample[part + 1].value[i];
       if (any(leaves)) {
         const Mask undecided = (abs(end) <= doubt_[i]) & ((end - origin_[i]) * sign(end) <= near);
-        side = select(leaves & !undecided, sign(end), side);
+        side = select(leaves & !undecided, side_found(i, end, filter, visible), side);
+        const Mask farther = leaves & ((end - farthest_[i]) * filter < Real(0.0));
+        farthest_[i] = select(farther, end, farthest_[i]);
       }
       Ends values = Search::ends(sample, part, i, side);
       const Mask undefined = open & Search::leaves_domain(values);

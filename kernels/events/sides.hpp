@@ -19,7 +19,7 @@ class RootSides {
 
   MANYFOLD_INLINE RootSides() {
     for (int i = 0; i < size; ++i) side_[i] = came_from_[i] = start_[i] = doubt_[i] = origin_[i] = Real(0.0);
-    for (int i = 0; i < size; ++i) heading_[i] = arriving_[i] = Real(0.0);
+    for (int i = 0; i < size; ++i) heading_[i] = arriving_[i] = farthest_[i] = farthest_before_[i] = Real(0.0);
   }
 
   /// Begins with instance `from` of `start` in lane `lane`.
@@ -43,6 +43,7 @@ class RootSides {
         put(start_[i], value);
         put(doubt_[i], 0.0);
         put(origin_[i], 0.0);
+        put(farthest_[i], 0.0);
         put(heading_[i], heading);
       }
     }
@@ -162,6 +163,7 @@ class RootSides {
         const Real doubt = select(on_surface, max(max(leave.doubt, rounding), Real(1e-300)), leave.doubt);
         doubt_[i] = select(lanes, doubt, doubt_[i]);
         origin_[i] = select(lanes, leave.origin, origin_[i]);
+        farthest_[i] = select(lanes, leave.farthest, farthest_[i]);
         if constexpr (System::remembers_sides) remembered_[i] = select(lanes, start.side[i], remembered_[i]);
         side_[i] = select(lanes, side, side_[i]);
         came_from_[i] = select(lanes, side, came_from_[i]);
@@ -210,11 +212,14 @@ class RootSides {
   }
 
   /// What is known to leave zero slowly in the lanes of `lanes` may be off by the errors of the steps too. `error`: of
-  /// the last one, in tolerances.
-  MANYFOLD_INLINE void widen_doubt(const Mask& lanes, int i, const State& state, const Real& error) {
+  /// the last one, in tolerances; `motion`: by the slope at its begin, over the whole step. What this takes
+  /// farther from zero than errors do has left.
+  MANYFOLD_INLINE void widen_doubt(const Mask& lanes, int i, const State& state, const Real& error,
+                                   const Real& motion) {
     const Mask open = lanes & (side_[i] != Real(0.0)) & (doubt_[i] > Real(0.0));
     if (!any(open)) return;
-    doubt_[i] = select(open, max(doubt_[i], Real(most_in_step) * error * reach(i, state)), doubt_[i]);
+    const Real hidden = Real(most_in_step) * error * reach(i, state);
+    doubt_[i] = select(open & (side_[i] * motion <= hidden), max(doubt_[i], hidden), doubt_[i]);
   }
 
   /// The errors of a step, `error` tolerances, hide motions of function i up to this.
@@ -256,6 +261,8 @@ class RootSides {
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real doubt_[size];                                     ///< where it begins on zero: how large errors may be there
   Real origin_[size];                                    ///< and the value with which it began, for all it is known
+  Real farthest_[size];                                  ///< and how far it has been from where its events lead to
+  Real farthest_before_[size];                           ///< the same at the begin of the last step
   Real start_[size];                                     ///< root functions at the begin of the next step
   Real heading_[size];                                   ///< where they are going there, by their sign
   Real arriving_[size];                                  ///< the same at the begin of the last step
@@ -287,11 +294,12 @@ class RootSides {
 
   /// How a function leaves zero after an event.
   struct Leave {
-    Mask hidden;  ///< errors decide on which side it is
-    Real side;    ///< its side, whatever the errors; 0: not known
-    Real doubt;   ///< how large errors may be there
-    Real origin;  ///< its value where errors began to decide
-    Real next;    ///< the side that it is heading for; 0: it hardly moves
+    Mask hidden;    ///< errors decide on which side it is
+    Real side;      ///< its side, whatever the errors; 0: not known
+    Real doubt;     ///< how large errors may be there
+    Real origin;    ///< its value where errors began to decide
+    Real farthest;  ///< and since then, the farthest from where its events lead to
+    Real next;      ///< the side that it is heading for; 0: it hardly moves
   };
 
   /// How function i leaves zero. `crosses`: the lanes in which it crosses zero at the event; `stated`: the side that
@@ -325,16 +333,22 @@ class RootSides {
     // The side is known all the same where the discrete state has it, or where a new mode begins on zero of what occurs
     // in one direction. Then the function keeps it until errors can no longer hide that it is across.
     const Mask one_way = still & put_there & (leaving <= rounding) & !crosses;
-    const Real other = select(one_way, Real(-wanted), select(open, side_[i], Real(0.0)));
+    // A side that is found behind the event is not known yet.
+    const Mask unknown = open & ((side_[i] == Real(0.0)) | (came_from_[i] == Real(0.0)));
+    const Real other = select(one_way, Real(-wanted), select(open & !unknown, side_[i], Real(0.0)));
     Leave result;
     result.side = select(stated != Real(0.0), stated, other);
-    result.hidden = hides | (open & (side_[i] == Real(0.0)));
+    result.hidden = hides | unknown;
     result.doubt = select(open, max(doubt_[i], drifted), select(hides, drifted, Real(0.0)));
     result.origin = select(open, origin_[i], here.value[i]);
+    const Mask farther = Real(wanted) * here.value[i] < Real(wanted) * farthest_before_[i];
+    result.farthest = select(open & !farther, farthest_before_[i], here.value[i]);
     const Mask begins = lanes & !jumped_ & !open & (result.side != Real(0.0)) & (leaving <= slow);
     if (any(begins)) {
       const Real across = max(-result.side * here.value[i], motion);
-      result.doubt = select(begins, max(Real(far) * across, Real(least_doubt) * reach(i, state)), result.doubt);
+      const Real tolerance = reach(i, state);
+      const Real most = min(Real(far) * across, tolerance);
+      result.doubt = select(begins, max(most, Real(least_doubt) * tolerance), result.doubt);
     }
     result.next = select(motion > max(rounding, drifted), sign(here.slope[i]), Real(0.0));
     return result;

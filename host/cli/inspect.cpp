@@ -250,8 +250,8 @@ int list(bool json) {
   for (const ModelDescription& model : builtin_models()) {
     std::cout << fmt::format("{:<22} {:>3} variables  {}\n", model.name, model.variables.size(), model.description);
   }
-  std::cout
-      << "\n'manyfold describe MODEL' shows variables and parameters; a model file (.hpp) of your own works too.\n";
+  std::cout << "\n'manyfold describe MODEL' shows variables and parameters; a model file of your own (.hpp, .mo) works "
+               "too.\n";
   return all_succeeded;
 }
 

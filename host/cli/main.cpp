@@ -158,7 +158,8 @@ void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Comman
       ->delimiter(',')
       ->allow_extra_args(false);
   solve->add_option("--t-end", arguments.t_end, "End time; default: the model's");
-  solve->add_option("--times", arguments.times, "Output times: a count of equal steps, or t1,t2,...");
+  solve->add_option("--times", arguments.times,
+                    "Output times: a count, at equal distances with both ends, or t1,t2,...");
   solve->add_option("--rtol", arguments.options.rtol, "Relative tolerance")->capture_default_str();
   solve
       ->add_option("--atol", arguments.atol,
@@ -192,7 +193,8 @@ void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Comman
                    "automatic | always | never: whether stages are solved for the unknowns that the equations leave")
       ->capture_default_str();
   CLI::Option* solve_json = solve->add_flag("--json", arguments.json, "Print one JSON object with the end state");
-  solve->add_option("--csv", arguments.csv, "Write the output times to a CSV file")->excludes(solve_json);
+  solve->add_option("--csv", arguments.csv, "Write the output times to a CSV file; - is standard output")
+      ->excludes(solve_json);
   commands.push_back({solve, [&arguments] { return cli::solve(arguments); }});
 }
 

@@ -72,12 +72,18 @@ nlohmann::ordered_json failure_json(const FirstFailure& failure, const ModelDesc
   return result;
 }
 
+/// Of a run that was interrupted, those that were integrated.
+double instances_per_second(const RunSummary& summary) {
+  const std::int64_t cancelled = summary.by_status[static_cast<std::size_t>(Status::cancelled)];
+  return static_cast<double>(summary.instances - cancelled) / summary.wall_seconds;
+}
+
 void print_summary(const RunSummary& summary, const PreparedJob& job, const std::string& output) {
   const std::vector<EventDescription>& events = job.model().events;
   const Placement& placement = job.placement();
   const auto total = static_cast<double>(summary.instances);
   std::cout << fmt::format("{} instances in {:.3g} s ({:.4g} per second, {} threads)\n", summary.instances,
-                           summary.wall_seconds, total / summary.wall_seconds, summary.threads);
+                           summary.wall_seconds, instances_per_second(summary), summary.threads);
   for (std::size_t i = 0; i < summary.by_status.size(); ++i) {
     if (summary.by_status[i] == 0) continue;
     const auto status = static_cast<Status>(i);
@@ -132,7 +138,7 @@ nlohmann::ordered_json summary_json(const RunSummary& summary, const PreparedJob
       {"instances", summary.instances},
       {"by_status", by_status},
       {"wall_seconds", summary.wall_seconds},
-      {"instances_per_second", static_cast<double>(summary.instances) / summary.wall_seconds},
+      {"instances_per_second", instances_per_second(summary)},
       {"lane_utilisation", summary.lane_utilisation},
       {"newton_utilisation", summary.newton_utilisation},
       {"threads", summary.threads},
@@ -326,9 +332,18 @@ nlohmann::ordered_json reductions_json(const std::vector<ReductionSummary>& redu
   return all;
 }
 
-/// Whom the statistics do not cover.
-void print_coverage(const RunSummary& summary, const Sweep& sweep) {
+/// Whom the reductions and the statistics do not cover, though they did not fail.
+void print_coverage(const RunSummary& summary, const std::vector<ReductionSummary>& reductions, const Sweep& sweep) {
   const std::int64_t ended = summary.by_status[static_cast<std::size_t>(Status::terminated_by_event)];
+  const std::int64_t successful = ended + summary.by_status[static_cast<std::size_t>(Status::success)];
+  for (const ReductionSummary& reduction : reductions) {
+    if (reduction.instances == successful) continue;
+    std::cout << fmt::format("\"{}\" is not known of {} instances that succeeded: a value is not a finite number{}\n",
+                             reduction.text, successful - reduction.instances,
+                             ended == 0 || sweep.hold ? ""
+                                                      : ", or they ended before the first output time; after_end = "
+                                                        "\"hold\" keeps their last values");
+  }
   if (sweep.statistics.empty() || sweep.hold || ended == 0) return;
   std::cout << fmt::format(
       "statistics leave out {} instances after their terminal events; after_end = \"hold\" keeps their last values\n",
@@ -356,7 +371,7 @@ void print_result(const RunSummary& summary, const Sweep& sweep, const PreparedJ
     return print(result);
   }
   print_reductions(reductions);
-  print_coverage(summary, sweep);
+  print_coverage(summary, reductions, sweep);
   if (quantile_error && *quantile_error > 0.0) {
     std::cout << fmt::format("quantiles: approximate, ranks within {:.2g} % (with a probability of 99 %)\n",
                              100.0 * *quantile_error);

@@ -93,6 +93,10 @@ void set_instance(Job& job, const SolveArguments& arguments, const ParameterSett
   if (t_end == model.t_begin) {
     throw UsageError(fmt::format("--t-end {}: model '{}' starts there, needs another time", t_end, model.name));
   }
+  if (std::abs(t_end - model.t_begin) < least_span) {
+    throw UsageError(fmt::format("--t-end {}: the time span has the length {}, but needs at least {}", t_end,
+                                 std::abs(t_end - model.t_begin), least_span));
+  }
   if (const auto problem = times.problem(model.t_begin, t_end, true)) {
     throw UsageError(fmt::format("--{}", *problem));
   }

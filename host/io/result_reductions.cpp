@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/statistics/ends.hpp"
+
 namespace manyfold {
 
 ResultReductions::ResultReductions(const ResultTarget& target)
@@ -47,9 +49,12 @@ void ResultReductions::prepare(const Chunk& chunk, const std::vector<double>& va
   for (std::size_t i = 0; i < chunk.outcomes.size(); ++i) {
     // What an instance would have come to is not known if it failed.
     if (!succeeded(chunk.outcomes[i].status)) continue;
+    const double* time = chunk.times.data() + i * times;
+    const std::int64_t reached = times_reached(chunk.outcomes[i], chunk.t_span.data() + 2 * i, time,
+                                               static_cast<std::int64_t>(times), target_.settings().hold);
     for (std::size_t r = 0; r < reductions.size(); ++r) {
       digest.reductions[i * reductions.size() + r] =
-          reductions[r].of({chunk.times.data() + i * times, times}, values.data() + i * row, target_.saved());
+          reductions[r].of({time, static_cast<std::size_t>(reached)}, values.data() + i * row, target_.saved());
     }
   }
 }

@@ -38,7 +38,8 @@ std::vector<std::string> different_words(const std::vector<std::string>& names) 
   std::vector<std::string> words;
   std::set<std::string> taken;
   for (const std::string& name : names) {
-    const std::string word = one_word(name);
+    std::string word = one_word(name);
+    if (word.empty()) word = "unnamed";
     std::string different = word;
     for (int number = 2; !taken.insert(different).second; ++number) different = fmt::format("{}_{}", word, number);
     words.push_back(different);
@@ -57,7 +58,7 @@ std::string one_word(const std::string& name) {
     } else if (c == '<' || c == '>') {
       const bool or_equal = i + 1 < name.size() && name[i + 1] == '=';
       word += fmt::format("{}{}", c == '<' ? 'l' : 'g', or_equal ? 'e' : 't');
-    } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+    } else if (std::isalnum(static_cast<unsigned char>(c)) != 0 || (static_cast<unsigned char>(c) & 0x80U) != 0 ||
                std::string_view("_-.+@").find(c) != std::string_view::npos) {
       word += c;
     }

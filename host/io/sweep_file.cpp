@@ -56,7 +56,7 @@ class SweepReader : SweepValues {
   void read_model(const toml::table& root) {
     const toml::node* node = root.get("model");
     if (node == nullptr) {
-      problems().add({}, "model is missing: give a built-in model's name or the path of a .hpp file");
+      problems().add({}, "model is missing: give a built-in model's name or the path of a .hpp or .mo file");
       return;
     }
     sweep_.model_position = position_of(*node);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <manyfold/tolerances.hpp>
+
 #include "host/io/sweep_values.hpp"
 
 namespace manyfold {
@@ -83,6 +85,11 @@ class QuantityReader : SweepValues {
     }
     if (!sampled && span[0] == span[1]) {
       problems().add(position_of(node), fmt::format("t_span starts and ends at {}, but its ends must differ", span[0]));
+      return;
+    }
+    if (std::abs(span[1] - span[0]) < least_span) {
+      problems().add(position_of(node), fmt::format("t_span has the length {}, but needs at least {}",
+                                                    std::abs(span[1] - span[0]), least_span));
       return;
     }
     if (!std::isfinite(span[1] - span[0])) {

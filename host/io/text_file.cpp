@@ -29,6 +29,9 @@ void append(const fs::path& file, std::string_view text, const fs::path& named) 
                                        std::generic_category().message(errno)));
 }
 
+/// What users write for it.
+constexpr const char* standard_output = "-";
+
 /// Is it written to as it is, like a pipe? What /dev/stdout stands for may be a file.
 bool is_stream(const fs::path& path) {
   std::error_code not_there;
@@ -46,6 +49,7 @@ fs::path target_of(const fs::path& path) {
 }  // namespace
 
 void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs) {
+  if (path == standard_output) return;
   if (path.empty()) throw UsageError("the output file's name is empty");
   std::error_code not_there;
   if (fs::is_directory(path, not_there)) {
@@ -64,6 +68,7 @@ void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs
 }
 
 void write_text(const fs::path& path, std::string_view text) {
+  if (path == standard_output) return write_text("/dev/stdout", text);
   if (is_stream(path)) return append(path, text, path);
   OutputFile file(target_of(path), true);
   append(file.create(), text, path);

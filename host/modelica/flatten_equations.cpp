@@ -378,7 +378,13 @@ bool Flattener::call_statement(const Expression& call, const Scope& scope, Node 
     return true;
   }
   if (name == "terminate" || name == "reinit") {
-    if (guard == no_node) fail(call.place, fmt::format("{} stands in when clauses alone", name));
+    const std::vector<Node> conditions = graph_.below(path_);
+    const bool at_events = std::any_of(conditions.begin(), conditions.end(), [&](Node node) {
+      return graph_[node].op == Op::edge || graph_[node].op == Op::initial;
+    });
+    if (guard == no_node || (name == "reinit" && !at_events)) {
+      fail(call.place, fmt::format("{} stands in when clauses alone", name));
+    }
     FlatAction action;
     action.place = call.place;
     action.guard = path_;

@@ -10,6 +10,7 @@
 #include <manyfold/model.hpp>
 
 #include "host/modelica/reducer.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold::modelica {
 namespace {
@@ -433,7 +434,7 @@ std::string ModelCode::text() {
   const double begin = experiment("StartTime", 0.0);
   std::string result = "#pragma once\n";
   result += fmt::format("// Written by manyfold from {}: {} equations, of which {} are left for the integrator.\n",
-                        file_, model_.original_equations, y_.size());
+                        printable(file_), model_.original_equations, y_.size());
   const std::string equations = rhs();
   if (operations_ > model_check::most_operations) {
     // A program has other models too, and decides for itself.

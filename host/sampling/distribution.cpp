@@ -215,6 +215,15 @@ std::pair<double, double> Distribution::range() const {
   return {quantile(least), quantile(most)};
 }
 
+bool Distribution::weighs_values() const {
+  const int count = natural_levels();
+  for (int k = 0; k < count; ++k) {
+    const double even = static_cast<double>(k + 1) / count;
+    if (std::abs(table_[static_cast<std::size_t>(count + k)] - even) > 1e-12) return true;
+  }
+  return false;
+}
+
 int Distribution::natural_levels() const {
   if (kind_ == Kind::law && law_.kind == Law::Kind::choice) return law_.count;
   return is_constant() ? 1 : 0;

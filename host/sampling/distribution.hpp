@@ -42,6 +42,8 @@ class Distribution {
 
   /// The number of values of a choice, 1 for a constant, else 0: any number of levels is possible.
   int natural_levels() const;
+  /// Has a choice values that are more probable than others?
+  bool weighs_values() const;
 
   /// Two numbers between which all samples lie, whatever the sampler.
   std::pair<double, double> range() const;

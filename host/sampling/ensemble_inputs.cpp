@@ -65,6 +65,12 @@ class PlannedSample : public Sample {
         throw UsageError(
             fmt::format("levels of \"{}\" is {}, but its choice has {} values", quantity.name, levels, natural));
       }
+      if (quantity.distribution.weighs_values()) {
+        throw UsageError(
+            fmt::format("\"{}\" has a choice with weights, but a grid takes every value once: leave them out, or take "
+                        "another sampler",
+                        quantity.name));
+      }
       targets_[i].table = static_cast<int>(table_.size());
       targets_[i].levels = levels;
       targets_[i].stride = instances_;

@@ -127,9 +127,9 @@ class Ensemble {
     if (fill_column(name, model_.initial_quantities(), initial_, values)) return;
     throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
   }
-  /// Throws UsageError for ends that are equal or not finite.
+  /// Throws UsageError for ends that are equal, or closer than `least_span`, or not finite.
   void t_span(double t_begin, double t_end) {
-    if (t_begin == t_end || !std::isfinite(t_begin) || !std::isfinite(t_end)) {
+    if (!(std::abs(t_end - t_begin) >= least_span) || !std::isfinite(t_begin) || !std::isfinite(t_end)) {
       throw UsageError("Ensemble: t_span is from " + in_words(t_begin) + " to " + in_words(t_end) +
                        ", needs two different finite numbers");
     }

@@ -22,17 +22,20 @@ inline std::string rtol_problem(double rtol, const std::string& precision = "flo
                   "is %g, but precision 'float32' needs at least %g: 'mixed' and 'float64' reach less", rtol,
                   least_rtol(precision));
   } else {
-    std::snprintf(text, sizeof text, "is %g, but must be at least %.2g, ten times the rounding error, and less than 1",
+    std::snprintf(text, sizeof text, "is %g, but must be at least %.7g, ten times the rounding error, and less than 1",
                   rtol, least_rtol(precision));
   }
   return text;
 }
 
+/// Shorter time spans have steps that are no normal numbers.
+inline constexpr double least_span = 1e-290;
+
 /// What is wrong with an absolute tolerance; empty: nothing.
 inline std::string atol_problem(double atol) {
-  if (atol >= 0.0 && std::isfinite(atol)) return "";
+  if (atol > 0.0 && std::isfinite(atol)) return "";
   char text[80];
-  std::snprintf(text, sizeof text, "is %g, but must be finite and not negative", atol);
+  std::snprintf(text, sizeof text, "is %g, but must be finite and greater than 0", atol);
   return text;
 }
 

@@ -46,12 +46,14 @@ MANYFOLD_INLINE void reduce_instance(const DeviceSums& sums, int i) {
              sums.end_states + row * sums.end_width, sums.end_places, sums.saved,
              sums.values + row * sums.times * sums.saved);
   }
+  const std::int64_t reached = times_reached(sums.outcomes[i], sums.t_span + 2 * row, sums.time + row * sums.times,
+                                             sums.times, sums.end_places != nullptr);
   int term = 0;
   for (int r = 0; r < sums.reductions; ++r) {
     const int end = sums.term_end[r];
     sums.reduced[row * sums.reductions + r] =
         succeeded(sums.outcomes[i].status)
-            ? reduction_of(sums.terms + term, end - term, sums.time + row * sums.times, sums.times,
+            ? reduction_of(sums.terms + term, end - term, sums.time + row * sums.times, reached,
                            sums.values + row * sums.times * sums.saved, sums.saved)
             : missing<double>();
     term = end;

@@ -30,6 +30,7 @@ class Inspection {
           ": needs two different finite numbers");
     }
     inspect_declarations();
+    inspect_bounds();
     if (start()) {
       inspect_equations();
       inspect_functions();
@@ -50,6 +51,23 @@ class Inspection {
         say("variable '" + variable(j) +
             "' states .algebraic = true, but its derivative stands in an equation: leave it out");
       }
+    }
+  }
+
+  /// Bounds that contain nothing, and defaults of parameters that are out of theirs.
+  void inspect_bounds() {
+    const auto is_empty = [&](const std::string& what, const Bounds& bounds) {
+      if (bounds.min <= bounds.max) return false;
+      say(what + " has no value within its bounds: the minimum is above the maximum");
+      return true;
+    };
+    for (const VariableDescription& variable : model_.variables) {
+      is_empty("variable '" + variable.name + "'", variable.bounds);
+    }
+    for (const ParameterDescription& parameter : model_.parameters) {
+      const std::string what = "parameter '" + parameter.name + "'";
+      if (is_empty(what, parameter.bounds) || parameter.bounds.contain(parameter.value)) continue;
+      say(what + " is " + out_of_bounds(parameter.value, parameter.bounds));
     }
   }
 

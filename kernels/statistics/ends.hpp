@@ -20,6 +20,17 @@ MANYFOLD_INLINE void hold_end(const InstanceOutcome& outcome, const double* t_sp
   }
 }
 
+/// How many of the output times `times` [count] an instance has values at: those up to its end, all if later ones are
+/// held.
+MANYFOLD_INLINE std::int64_t times_reached(const InstanceOutcome& outcome, const double* t_span, const double* times,
+                                           std::int64_t count, bool held) {
+  if (held || outcome.status == Status::success) return count;
+  const double direction = t_span[1] < t_span[0] ? -1.0 : 1.0;
+  std::int64_t reached = 0;
+  while (reached < count && direction * times[reached] <= direction * outcome.t_reached) ++reached;
+  return reached;
+}
+
 /// Instances in which an event has occurred by a time, and those that say whether it has.
 struct EventCount {
   std::int64_t occurred = 0;

@@ -26,7 +26,7 @@ MANYFOLD_INLINE bool holds(double value, Relation relation, double bound) {
 }
 
 /// Of `values` [count][saved] at `times` [count]. The mean is that over time, by the trapezoidal rule. NaN where there
-/// are no finite values.
+/// are no values, or one is NaN.
 MANYFOLD_INLINE double number_of(const ReductionTerm& term, const double* times, std::int64_t count,
                                  const double* values, std::int64_t saved) {
   using enum ReductionKind;
@@ -38,7 +38,7 @@ MANYFOLD_INLINE double number_of(const ReductionTerm& term, const double* times,
   double span = 0.0;
   for (std::int64_t t = 0; t < count; ++t) {
     const double value = values[t * saved + term.place];
-    if (!(value - value == 0.0)) continue;
+    if (value != value) return missing<double>();
     if (term.kind == mean) {
       if (found) {
         area += 0.5 * (result + value) * (times[t] - time);

@@ -148,7 +148,7 @@ TEST_F(Verify, EventsAreComparedToo) {
 
 TEST_F(Verify, MisuseIsToldWhatIsNeeded) {
   expect_misuse("verify robertsen", {"robertsen", "robertson"});
-  expect_misuse("verify robertson --rtol 1e-120", {"--rtol is 1e-120", "at least 2.2e-15"});
+  expect_misuse("verify robertson --rtol 1e-120", {"--rtol is 1e-120", "at least 2.220446e-15"});
   expect_misuse("verify robertson --atol -1", {"--atol is -1"});
   expect_misuse("verify robertson --perturb 1", {"--perturb 1"});
   expect_misuse("verify robertson --instances -1", {"--instances -1"});

@@ -8,6 +8,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/io/wilson.hpp"
+#include "kernels/statistics/ends.hpp"
 
 namespace manyfold {
 namespace {
@@ -42,15 +43,39 @@ TEST(Reduction, BackwardsInTime) {
   EXPECT_EQ(reduce("final(a)", {2.0, 0.0}, values), 3.0);
 }
 
-// Values end where the instance does.
-TEST(Reduction, LeavesOutWhatIsMissing) {
+// An observable may be undefined, or infinite, where the solution is not: then a limit is not kept.
+TEST(Reduction, IsUnknownWhereAValueIs) {
+  const double infinite = std::numeric_limits<double>::infinity();
   const std::vector<double> times = {0.0, 1.0, 2.0};
-  const std::vector<double> values = {1.0, nan, 3.0, nan, nan, nan};
+  const std::vector<double> values = {1.0, nan, infinite, 1.0, 3.0, 1.0};
+  EXPECT_EQ(reduce("max(a)", times, values), infinite);
+  EXPECT_EQ(reduce("max(a) < 5", times, values), 0.0);
+  EXPECT_EQ(reduce("time_of_max(a)", times, values), 1.0);
   EXPECT_EQ(reduce("final(a)", times, values), 3.0);
-  EXPECT_EQ(reduce("mean(a)", times, values), 2.0);
-  EXPECT_TRUE(std::isnan(reduce("max(b)", times, values)));
-  EXPECT_TRUE(std::isnan(reduce("max(b) < 1", times, values)));
+  EXPECT_EQ(reduce("min(a)", times, values), 1.0);
+  for (const char* text : {"max(b)", "final(b)", "mean(b)", "max(b) < 5", "time_of_min(b)"}) {
+    EXPECT_TRUE(std::isnan(reduce(text, times, values))) << text;
+  }
   EXPECT_EQ(reduce("mean(a)", {0.0}, {4.0, nan}), 4.0);  // a single time
+  EXPECT_TRUE(std::isnan(reduce("final(a)", {}, {})));
+}
+
+// Values end where the instance does, unless they are held.
+TEST(Reduction, IsOverTheTimesThatAreReached) {
+  const double forwards[] = {0.0, 5.0};
+  const double backwards[] = {5.0, 0.0};
+  const double times[] = {1.0, 2.0, 4.0};
+  const double down[] = {4.0, 2.0, 1.0};
+  InstanceOutcome outcome;
+  outcome.status = Status::terminated_by_event;
+  outcome.t_reached = 2.0;
+  EXPECT_EQ(times_reached(outcome, forwards, times, 3, false), 2);
+  EXPECT_EQ(times_reached(outcome, backwards, down, 3, false), 2);
+  EXPECT_EQ(times_reached(outcome, forwards, times, 3, true), 3);
+  outcome.t_reached = 0.5;
+  EXPECT_EQ(times_reached(outcome, forwards, times, 3, false), 0);
+  outcome.status = Status::success;
+  EXPECT_EQ(times_reached(outcome, forwards, times, 3, false), 3);
 }
 
 TEST(Reduction, SaysWhatIsWrong) {

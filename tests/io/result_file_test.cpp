@@ -633,5 +633,19 @@ TEST_F(ResultFileTest, EventsAreRaggedArraysWithStatisticsOfTheFirst) {
   EXPECT_EQ(reader.values("event_last"), (std::vector<double>{-1, 0, 0, 1}));
 }
 
+// CF-1.8, section 3.5: flag_meanings are words, as many as there are values. Letters of other alphabets stay.
+TEST(ResultNames, EveryEventIsAWord) {
+  ModelDescription model;
+  model.events = {{"\xc3\x9c"
+                   "berlauf h > 3",
+                   "", 0, false, false},
+                  {"\xd0\xb4\xd0\xb0", "", 0, false, false},
+                  {"!", "", 0, false, false},
+                  {"?", "", 0, false, false}};
+  EXPECT_EQ(event_words(model), (std::vector<std::string>{"\xc3\x9c"
+                                                          "berlauf_h_gt_3",
+                                                          "\xd0\xb4\xd0\xb0", "unnamed", "unnamed_2"}));
+}
+
 }  // namespace
 }  // namespace manyfold

@@ -150,7 +150,7 @@ statistics = ["mena", "quantile(2)"]
 )toml"),
       "s.toml:2:1: error: unknown key \"t_spam\" in the sweep file; did you mean \"t_span\"?\n"
       "s.toml:4:10: error: unknown method \"radua5\"; did you mean \"radau5\"?\n"
-      "s.toml:5:8: error: rtol is 1, but must be at least 2.2e-15, ten times the rounding error, and less than 1\n"
+      "s.toml:5:8: error: rtol is 1, but must be at least 2.220446e-15, ten times the rounding error, and less than 1\n"
       "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
       "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
       "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
@@ -193,7 +193,7 @@ TEST_F(SweepFile, WrongTypesAndSyntaxErrorsAreLocated) {
             "s.toml:5:9: error: times as a count is 1, but must be an integer of at least 2");
   EXPECT_EQ(complaint("model = \"a\"\nrtol = = 3\n").substr(0, 19), "s.toml:2:8: error: ");
   EXPECT_EQ(complaint("t_span = [1.0, 1.0]\n"),
-            "s.toml:1:1: error: model is missing: give a built-in model's name or the path of a .hpp file\n"
+            "s.toml:1:1: error: model is missing: give a built-in model's name or the path of a .hpp or .mo file\n"
             "s.toml:1:10: error: t_span starts and ends at 1, but its ends must differ");
 }
 
@@ -317,7 +317,7 @@ TEST_F(SweepFile, WhatIsWrongOnTheCommandLineHasNoPlaceInTheFile) {
     }
   };
   expect({.method = "radua5"}, "--method: unknown method 'radua5'; did you mean \"radau5\"?");
-  expect({.rtol = 0.0}, "--rtol is 0, but must be at least 2.2e-15, ten times the rounding error, and less than 1");
+  expect({.rtol = 0.0}, "--rtol is 0, but must be at least 2.220446e-15, ten times the rounding error, and less than 1");
   expect({.instances = 2.5}, "--instances 2.5: needs a whole number from 1 to 1000000000000");
   expect({.seed = -1}, "--seed -1: needs a whole number of at least 0");
   expect({.atol_by_variable = {{"y4", 1e-9}}},

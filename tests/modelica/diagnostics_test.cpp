@@ -317,6 +317,8 @@ TEST(Diagnostics, WhenClauses) {
                 {"m.mo:5:1: error: 'x' has a derivative, and is set by a when clause: expected reinit(x, ...)"});
   expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nreinit(x, 2);"),
                 {"reinit stands in when clauses alone"});
+  expect_errors(model_text("Real x(start = 1);", "der(x) = -1;\nif x < 0.5 then\nreinit(x, 2);\nend if;"),
+                {"m.mo:6:1: error: reinit stands in when clauses alone"});
 }
 
 TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {

@@ -138,7 +138,7 @@ TEST(EnsembleOfCpp, RefusesWhatItCannotUse) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(
         error.what(),
-        "Ensemble: rtol is 1e-16, but must be at least 2.2e-15, ten times the rounding error, and less than 1");
+        "Ensemble: rtol is 1e-16, but must be at least 2.220446e-15, ten times the rounding error, and less than 1");
   }
   EXPECT_THROW(ensemble.solve({.atol = {1.0, 2.0}}), UsageError);
 }

@@ -129,6 +129,12 @@ TEST(EnsembleInputs, GridIsAFullFactorialWhoseLastQuantityRunsFastest) {
   EXPECT_THROW(
       EnsembleInputs::sampled(model(), {"grid", 4, 0}, {{Kind::parameter, "area", Distribution::uniform(0.0, 1.0), 3}}),
       UsageError);
+  const auto weighted = [](const std::vector<double>& weights) {
+    EnsembleInputs::sampled(model(), {"grid", 0, 0},
+                            {{Kind::parameter, "area", Distribution::choice({1.0, 2.0, 9.0}, weights), 0}});
+  };
+  EXPECT_NO_THROW(weighted({3.0, 3.0, 3.0}));
+  EXPECT_THROW(weighted({1.0, 1.0, 8.0}), UsageError);
 }
 
 TEST(EnsembleInputs, UnknownAndRepeatedNamesAreRefusedWithTheNearestOne) {

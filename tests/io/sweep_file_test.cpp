@@ -317,7 +317,8 @@ TEST_F(SweepFile, WhatIsWrongOnTheCommandLineHasNoPlaceInTheFile) {
     }
   };
   expect({.method = "radua5"}, "--method: unknown method 'radua5'; did you mean \"radau5\"?");
-  expect({.rtol = 0.0}, "--rtol is 0, but must be at least 2.220446e-15, ten times the rounding error, and less than 1");
+  expect({.rtol = 0.0},
+         "--rtol is 0, but must be at least 2.220446e-15, ten times the rounding error, and less than 1");
   expect({.instances = 2.5}, "--instances 2.5: needs a whole number from 1 to 1000000000000");
   expect({.seed = -1}, "--seed -1: needs a whole number of at least 0");
   expect({.atol_by_variable = {{"y4", 1e-9}}},

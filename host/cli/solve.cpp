@@ -274,8 +274,7 @@ void print_failure(const ModelDescription& model, const Chunk& result) {
     if (4 * work.newton_failures > work.steps) {
       cause += fmt::format(
           "; Newton's method failed in {} attempts: is there a slope that becomes infinite, as of sqrt(abs(x)) at 0, "
-          "or a "
-          "kink? Write the smooth transition",
+          "or a kink? Write the smooth transition",
           work.newton_failures);
     } else if (part < 0.01 && work.steps > 10'000) {
       cause += ": is there a jump, a pole or a fold, where steps lead nowhere?";

@@ -287,7 +287,8 @@ class RootSides {
   /// least. The event before has errors too: a rope that goes slack too early stretches a little at first. With 0.1,
   /// five of 150 ropes that are slack for a moment had no event at 1e-4.
   static constexpr double least_doubt = 0.01;
-  /// On a known side, it is across where it is so many times as far as it began there, or moves in a step.
+  /// On a known side, it is across where it is so many times as far as it began there, or moves in a step, or by one
+  /// tolerance.
   static constexpr double far = 4.0;
   /// That holds if it begins within this part of the errors that have added up.
   static constexpr double slowly = 0.1;

@@ -205,8 +205,8 @@ class Crossings : public RootSides<System, Real, State> {
     Mask occurs;
   };
 
-  /// The side of function i, which had none and has moved to `end`. If its events have the direction `filter`, and it
-  /// has been back from where these lead to, on the other side of zero, it comes from there.
+  /// The side of function i, which had none and has moved to `end`. Its events have the direction `filter`. If it went
+  /// back to the side from which they occur, it comes from there.
   MANYFOLD_INLINE Real side_found(int i, const Real& end, const Real& filter, const Real& visible) const {
     const Mask returned = (farthest_[i] * filter < Real(0.0)) & ((origin_[i] - farthest_[i]) * filter > visible);
     return select(returned, -filter, sign(end));

@@ -261,7 +261,7 @@ class RootSides {
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
   Real doubt_[size];                                     ///< where it begins on zero: how large errors may be there
   Real origin_[size];                                    ///< and the value with which it began, for all it is known
-  Real farthest_[size];                                  ///< and how far it has been from where its events lead to
+  Real farthest_[size];                                  ///< its value farthest from where its events lead to
   Real farthest_before_[size];                           ///< the same at the begin of the last step
   Real start_[size];                                     ///< root functions at the begin of the next step
   Real heading_[size];                                   ///< where they are going there, by their sign
@@ -299,7 +299,7 @@ class RootSides {
     Real side;      ///< its side, whatever the errors; 0: not known
     Real doubt;     ///< how large errors may be there
     Real origin;    ///< its value where errors began to decide
-    Real farthest;  ///< and since then, the farthest from where its events lead to
+    Real farthest;  ///< its value since then, farthest from where its events lead to
     Real next;      ///< the side that it is heading for; 0: it hardly moves
   };
 

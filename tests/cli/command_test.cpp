@@ -483,6 +483,12 @@ TEST_F(Command, StepsOfASolutionHaveBounds) {
   const Outcome crept = call("solve vessels.hpp --method esdirk54 --rtol 1e-6 --max-steps 20000");
   EXPECT_NE(crept.err.find("is there a slope that becomes infinite, as of sqrt(abs(x)) at 0"), std::string::npos)
       << crept.err;
+  expect_misuse("solve robertson --t-end 1e-300", {"--t-end 1e-300: the time span has the length 1e-300"});
+  expect_misuse("solve robertson --atol 0", {"--atol is 0, but must be finite and greater than 0"});
+  const Outcome table = call("solve robertson --times 3 --csv -");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 4) << table.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "-"));
   expect_misuse("solve robertson --max-step 0", {"--max-step is 0, but must be more than 0"});
   expect_misuse("solve robertson --first-step -1", {"--first-step is -1, but must be at least 0"});
   expect_misuse("solve robertson --max-steps 0", {"--max-steps is 0, but must be at least 1"});

@@ -23,6 +23,11 @@ class Crossings : public RootSides<System, Real, State> {
   using Base::side_;
   using Base::start_;
   static constexpr int parts = Search::parts;
+  /// Samples do not show a function that they miss, from their neighbours, by this part of its change in the step at
+  /// most, and by that at least. Of random sines, also of changing frequency, none of less than one turn in a step was
+  /// taken for such, and all of more than 2.2. A jump, or a kink, is not missed by all samples.
+  static constexpr double most_missed = 0.5;
+  static constexpr double least_missed = 0.02;
 
  public:
   using Mask = MaskOf<Real>;
@@ -63,7 +68,8 @@ class Crossings : public RootSides<System, Real, State> {
       for (int j = 0; j <= parts; ++j) largest = max(largest, abs(sample[j].value[i]));
       scale_[i] = largest;
       if constexpr (System::remembers_sides) range_[i] = select(accepted, max(range_[i], largest), range_[i]);
-      interesting = interesting | may_cross(i, state, sample, tolerance);
+      const Mask turns = missed_by(sample, parts / 2, i) > Real(least_missed) * largest;
+      interesting = interesting | may_cross(i, state, sample, tolerance) | turns;
       start_[i] = select(accepted, sample[parts].value[i], start_[i]);
       before.heading[i] = arriving_[i] = heading_[i];
       heading_[i] = select(accepted, sample[parts].slope[i], heading_[i]);
@@ -154,6 +160,39 @@ class Crossings : public RootSides<System, Real, State> {
     return result;
   }
 
+  /// By how much the cubic through values and slopes of its neighbours misses sample j of function i, in value or
+  /// slope.
+  static MANYFOLD_INLINE Real missed_by(const Roots (&sample)[parts + 1], int j, int i) {
+    constexpr double apart = 2.0 / parts;
+    const Real change = sample[j + 1].value[i] - sample[j - 1].value[i];
+    const Real begin = Real(apart) * sample[j - 1].slope[i];
+    const Real end = Real(apart) * sample[j + 1].slope[i];
+    const Real value = sample[j - 1].value[i] + Real(0.5) * change - Real(0.125) * (end - begin);
+    const Real slope = Real(1.5) * change - Real(0.25) * (end + begin);
+    return max(abs(sample[j].value[i] - value), abs(Real(apart) * sample[j].slope[i] - slope));
+  }
+
+  /// By how much samples of function i miss it, where it may reach zero between them for that; else 0. One that turns
+  /// more often than they show is missed at all of them, by as much as it changes.
+  MANYFOLD_INLINE Real missed_by_samples(int i, const Roots (&sample)[parts + 1]) const {
+    Real low = sample[0].value[i];
+    Real high = low;
+    Real most(0.0);
+    Real least(largest_number);
+    for (int j = 1; j <= parts; ++j) {
+      low = min(low, sample[j].value[i]);
+      high = max(high, sample[j].value[i]);
+      if (j == parts) break;
+      const Real missed = missed_by(sample, j, i);
+      most = max(most, missed);
+      least = min(least, missed);
+    }
+    const Real change = high - low;
+    const Mask hides = (most > Real(most_missed) * change) & (least > Real(least_missed) * change);
+    const Real nearest = max(max(low, -high), Real(0.0));
+    return select(hides & (Real(4.0) * most > nearest), most, Real(0.0));
+  }
+
   /// In which of the lanes is function i zero throughout the step, as far as rounding and the errors of algebraic
   /// variables tell? A voltage that an equation holds at a threshold crosses it with each of these errors.
   MANYFOLD_INLINE Mask rests(const Mask& lanes, int i, const State& state) const {
@@ -229,6 +268,9 @@ class Crossings : public RootSides<System, Real, State> {
     const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
     if (any(candidates)) open = open & !rests(candidates, i, state);
     this->widen_doubt(lanes, i, state, error, sample[0].slope[i]);
+    const Real missed = missed_by_samples(i, sample);
+    const Mask wild = open & (missed > Real(0.0));
+    if (any(wild)) unclear = unclear | (wild & (missed > this->hidden_motion(i, state, error)));
     Real side = side_[i];
     const Real filter(wanted);
     Real near(0.0);

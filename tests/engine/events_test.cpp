@@ -196,6 +196,41 @@ TEST(Events, DoubleCrossingsNarrowerThanTheStepAreFound) {
   EXPECT_LT(steps / static_cast<double>(count), 15.0) << "the steps are wider than what is planted";
 }
 
+/// Places in (begin, end) where the sine is `level`; rising ones, or falling.
+int crossings_of_sine(double begin, double end, double level, bool rising) {
+  const double first = rising ? std::asin(level) : std::numbers::pi - std::asin(level);
+  const double turn = 2.0 * std::numbers::pi;
+  return static_cast<int>(std::ceil((end - first) / turn) - std::floor((begin - first) / turn)) - 1;
+}
+
+// Steps as long as the solution allows span many turns.
+TEST(Events, PulsesFasterThanTheStepsAreCounted) {
+  const std::size_t count = 100;
+  for (const char* method : {"radau5", "rodas5p", "bdf"}) {
+    test::Ensemble shafts = one(kernel("shaft", method));
+    shafts.parameters.clear();
+    shafts.event_log = 0;
+    test::Uniform uniform(5);
+    std::vector<int> expected;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double speed = 10.0 * uniform();
+      const double acceleration = 10.0 * uniform();
+      const double rate = std::pow(10.0, 3.0 * uniform());
+      const double level = 1.9 * uniform() - 0.95;
+      const double clock_level = 1.9 * uniform() - 0.95;
+      for (const double value : {speed, acceleration, level, rate, clock_level}) shafts.parameters.push_back(value);
+      expected.push_back(crossings_of_sine(0.1, 0.1 + 10.0 * speed + 50.0 * acceleration, level, true) +
+                         crossings_of_sine(0.0, 10.0 * rate, clock_level, true) +
+                         crossings_of_sine(0.0, 10.0 * rate, clock_level, false));
+    }
+    const test::Results results = shafts.solve();
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(results.outcomes[i].status, Status::success) << method << ", instance " << i;
+      EXPECT_EQ(results.outcomes[i].counters.events, expected[i]) << method << ", instance " << i;
+    }
+  }
+}
+
 // Whatever the last bits of x are where it meets the surface: an instance that leaves it has lost an event.
 TEST(Events, ChatteringEndsWithTheEventsName) {
   for (const char* method : {"radau5", "esdirk54", "rodas5p", "bdf"}) {

@@ -70,6 +70,10 @@ class InitialConditions : SearchLimits {
         const Mask degenerate = active & result.singular;
         if (any(degenerate)) stay(degenerate, t, span, y, dy, p, tolerances, weight, result);
       }
+      if constexpr (takes_given_values && has_algebraic()) {
+        const Mask degenerate = active & result.singular;
+        if (any(degenerate)) search_.find_from_beside(degenerate, t, span, y, dy, p, tolerances, weight, result);
+      }
     }
     error_weights(tolerances, y, weight);
     result.first_step = steps_.characteristic_time(y, dy, weight, span) * Real(first_step_fraction);

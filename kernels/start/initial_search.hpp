@@ -71,6 +71,37 @@ class InitialSearch : SearchLimits {
     }
   }
 
+  /// Finds them from close by, where the matrix is singular at the guess in the lanes of `active`: that of q |q| = c at
+  /// q = 0.
+  MANYFOLD_INLINE void find_from_beside(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
+                                        Real (&dy)[n], const Real (&p)[System::constants_size],
+                                        const Tolerances<n>& tolerances, Real (&weight)[n],
+                                        InitialPoint<Real>& result) {
+    constexpr double distance = 1e-3;
+    InitialPoint<Real> found = result;
+    found.consistent = active;
+    Real found_y[n];
+    Real found_dy[n];
+    for (int i = 0; i < n; ++i) {
+      found_y[i] = y[i];
+      found_dy[i] = dy[i];
+    }
+    for (int k = 0; k < n; ++k) {
+      Real& number = is_derivative(k) ? found_dy[variable_of(k)] : found_y[variable_of(k)];
+      number += Real(distance) * max(abs(number), Real(1.0));
+    }
+    find(active, t, span, found_y, found_dy, p, tolerances, weight, found);
+    const Mask take = active & found.consistent;
+    for (int i = 0; i < n; ++i) {
+      y[i] = select(take, found_y[i], y[i]);
+      dy[i] = select(take, found_dy[i], dy[i]);
+    }
+    result.consistent = result.consistent | take;
+    result.singular = result.singular & !take;
+    result.moved = result.moved | take;
+    result.close = result.close & !take;
+  }
+
  private:
   static constexpr Unknowns unknowns = {};
   static constexpr MANYFOLD_INLINE int variable_of(int unknown) { return unknowns.variable[unknown]; }
@@ -108,9 +139,9 @@ class InitialSearch : SearchLimits {
 
   /// Damped Newton iteration for the unknowns, with the error norm of each iterate. `within`: lanes whose iterates stay
   /// within the bounds that the model states.
-  MANYFOLD_INLINE void iterate(const Mask& active, const Mask& within, const Real& t, const Real& span, Real (&y)[n],
-                               Real (&dy)[n], const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
-                               Real (&weight)[n], InitialPoint<Real>& result) {
+  MANYFOLD_OUTLINE void iterate(const Mask& active, const Mask& within, const Real& t, const Real& span, Real (&y)[n],
+                                Real (&dy)[n], const Real (&p)[System::constants_size],
+                                const Tolerances<n>& tolerances, Real (&weight)[n], InitialPoint<Real>& result) {
     Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);

@@ -525,11 +525,12 @@ class Integrator {
       accepted = accepted & !wrong;
       failed = failed | wrong;
     };
-    if constexpr (projects) take_back(accepted & !project_end(accepted));
     if constexpr (checks_ends) {
       take_back(SettledOutput<Alone<System>, Real>().astray(accepted, state_.t, state_.y, state_.dy, state_.p,
                                                             options_.tolerances));
     }
+    // After the check: the projection moves y alone, away from what the algebraic variables were found for.
+    if constexpr (projects) take_back(accepted & !project_end(accepted));
     if constexpr (several_branches) {
       take_back(
           branch_.slips(accepted & !fixed & !control_.struggling(), state_, step.begin, before, options_.tolerances));

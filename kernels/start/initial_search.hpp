@@ -140,8 +140,8 @@ class InitialSearch : SearchLimits {
   /// Damped Newton iteration for the unknowns, with the error norm of each iterate. `within`: lanes whose iterates stay
   /// within the bounds that the model states.
   MANYFOLD_OUTLINE void iterate(const Mask& active, const Mask& within, const Real& t, const Real& span, Real (&y)[n],
-                                Real (&dy)[n], const Real (&p)[System::constants_size],
-                                const Tolerances<n>& tolerances, Real (&weight)[n], InitialPoint<Real>& result) {
+                                Real (&dy)[n], const Real (&p)[System::constants_size], const Tolerances<n>& tolerances,
+                                Real (&weight)[n], InitialPoint<Real>& result) {
     Mask searching = active;
     Real F[n];
     System::residual(t, y, dy, p, F);

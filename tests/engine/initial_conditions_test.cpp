@@ -104,8 +104,8 @@ TEST(InitialConditions, StartWhereEverythingIsZero) {
 
 TEST(InitialConditions, AreFoundFromAGuessWhoseMatrixIsSingular) {
   // The root of the difference of levels falls by the time in which the valve is open, times 1/2 m^(1/2)/s.
-  const Start start(test::source_folder() + "/tests/engine/valve.hpp", {}, {{unset, unset, unset}, {unset, unset, unset}},
-                    {0.5e-3, 0.0, 2.0, 1.0});
+  const Start start(test::source_folder() + "/tests/engine/valve.hpp", {},
+                    {{unset, unset, unset}, {unset, unset, unset}}, {0.5e-3, 0.0, 2.0, 1.0});
   for (std::size_t i = 0; i < 2; ++i) {
     ASSERT_EQ(start.results.outcomes[i].status, Status::success) << i;
     EXPECT_NEAR(start.value(i, 2), i == 0 ? 0.0 : 0.5 * std::sqrt(2.0), 1e-10) << i;

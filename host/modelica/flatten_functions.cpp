@@ -27,7 +27,7 @@ bool may_grow(const Class& function, const std::string& name) {
 
 }  // namespace
 
-void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) {
+void Flattener::execute(std::span<const Statement> statements, Frame& frame) {
   for (std::size_t k = 0; k < statements.size(); ++k) {
     const Node gone = graph_.disjunction(frame.left, frame.returned);
     if (graph_.is_number(gone)) {
@@ -35,18 +35,17 @@ void Flattener::execute(const std::vector<Statement>& statements, Frame& frame) 
       execute(statements[k], frame);
       continue;
     }
-    // Some of the cases have left: the rest is for the others.
+    // Some of the cases have left: the rest is for the others, of which some may leave there.
     Frame rest = frame;
     rest.left = rest.returned = graph_.number(0.0);
-    within(graph_.negation(gone), [&] {
-      for (; k < statements.size(); ++k) execute(statements[k], rest);
-    });
+    within(graph_.negation(gone), [&] { execute(statements.subspan(k), rest); });
     const Node left = graph_.disjunction(frame.left, graph_.conjunction(graph_.negation(gone), rest.left));
     const Node returned = graph_.disjunction(frame.returned, graph_.conjunction(graph_.negation(gone), rest.returned));
     Frame before = frame;
     merge_frames(gone, before, rest, frame, statements.back().place);
     frame.left = left;
     frame.returned = returned;
+    return;
   }
 }
 

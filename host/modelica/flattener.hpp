@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -247,7 +248,7 @@ class Flattener {
     const Class* function = nullptr;
     std::set<std::string> assigned;
   };
-  void execute(const std::vector<Statement>& statements, Frame& frame);
+  void execute(std::span<const Statement> statements, Frame& frame);
   void execute(const Statement& statement, Frame& frame);
   void execute_choice(const Statement& statement, std::size_t branch, Frame& frame);
   void execute_loop(const Statement& statement, Frame& frame);

@@ -11,6 +11,7 @@ struct BendUse : TracedNumber<BendUse> {
   bool curves = false;  ///< has products of unknowns in it
   bool bends = false;   ///< by min, max, abs, floor, tanh or atan of an unknown, or a choice that depends on one
   bool rises = false;   ///< by an exponential of an unknown
+  bool steep = false;   ///< by a root or a power of an unknown: the slope may be infinite at zero
 
   constexpr BendUse() = default;
   template <class Number>
@@ -27,6 +28,7 @@ struct BendUse : TracedNumber<BendUse> {
     result.curves = a.curves || b.curves;
     result.bends = a.bends || b.bends;
     result.rises = a.rises || b.rises;
+    result.steep = a.steep || b.steep;
     return result;
   }
   static constexpr BendUse product(const BendUse& a, const BendUse& b) {
@@ -50,6 +52,12 @@ struct BendUse : TracedNumber<BendUse> {
   static constexpr BendUse root(const BendUse& a) {
     BendUse result = a;
     result.bends = a.bends || a.curves;
+    result.steep = a.varies;
+    return result;
+  }
+  static constexpr BendUse power(const BendUse& a, const BendUse& b) {
+    BendUse result = sum(a, b);
+    result.steep = result.steep || a.varies;
     return result;
   }
   static constexpr BendUse choice(const BendUse& mask, const BendUse& a, const BendUse& b) {

@@ -6,13 +6,14 @@ namespace manyfold {
 
 /// Gives `Number` all that a model's equations do with numbers, from what becomes of it in a sum, a product, a
 /// quotient, a function of one or two numbers (comparisons and masks are such functions too), a function with kinks
-/// or limits, an exponential, a square root, and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`,
-/// `function(a, b)`, `bent(a, b)`, `exponential(a)`, `root(a)`, `choice(mask, a, b)`.
+/// or limits, an exponential, a root, a power, and a choice by a mask: `sum(a, b)`, `product(a, b)`, `quotient(a, b)`,
+/// `function(a, b)`, `bent(a, b)`, `exponential(a)`, `root(a)`, `power(a, b)`, `choice(mask, a, b)`.
 template <class Number>
 struct TracedNumber {
   static constexpr Number bent(const Number& a, const Number& b) { return Number::function(a, b); }
   static constexpr Number exponential(const Number& a) { return Number::function(a, a); }
   static constexpr Number root(const Number& a) { return Number::function(a, a); }
+  static constexpr Number power(const Number& a, const Number& b) { return Number::function(a, b); }
 
   constexpr Number& operator+=(const Number& other) { return self() = Number::sum(self(), other); }
   constexpr Number& operator-=(const Number& other) { return self() = Number::sum(self(), other); }
@@ -46,13 +47,13 @@ struct TracedNumber {
 
   friend constexpr Number min(const Number& a, const Number& b) { return Number::bent(a, b); }
   friend constexpr Number max(const Number& a, const Number& b) { return Number::bent(a, b); }
-  friend constexpr Number pow(const Number& a, const Number& b) { return Number::function(a, b); }
+  friend constexpr Number pow(const Number& a, const Number& b) { return Number::power(a, b); }
   friend constexpr Number atan2(const Number& a, const Number& b) { return Number::function(a, b); }
   friend constexpr Number abs(const Number& a) { return Number::bent(a, a); }
   friend constexpr Number floor(const Number& a) { return Number::bent(a, a); }
   friend constexpr Number square(const Number& a) { return Number::product(a, a); }
   friend constexpr Number sqrt(const Number& a) { return Number::root(a); }
-  friend constexpr Number cbrt(const Number& a) { return Number::function(a, a); }
+  friend constexpr Number cbrt(const Number& a) { return Number::root(a); }
   friend constexpr Number exp(const Number& a) { return Number::exponential(a); }
   friend constexpr Number expm1(const Number& a) { return Number::exponential(a); }
   friend constexpr Number log(const Number& a) { return Number::function(a, a); }

@@ -38,10 +38,10 @@ struct StepHistory {
   Real error_root;  ///< the root of its error norm, which counts as 0.01 at least
 };
 
-/// `growth` of h after a step with the error norm `error`, or less where only a source may end the rest.
+/// `growth` of h after a step with the error norm `error`, or less where only a source or a contact may end the rest.
 template <class System, class Real>
 MANYFOLD_INLINE Real wary_growth(const Real& growth, const Real& error) {
-  if constexpr (System::forced()) {
+  if constexpr (System::abrupt()) {
     const auto at_rest = error < Real(StepLimits::error_at_rest);
     return select(at_rest, min(growth, Real(StepLimits::most_growth_at_rest)), growth);
   } else {

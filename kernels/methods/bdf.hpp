@@ -380,7 +380,7 @@ class BackwardDifferentiation {
     return max(max(alpha_k, abs(alpha_k + at.alpha_sum - at.harmonic)) * norm, within_);
   }
 
-  /// What forced equations say of the polynomial of the attempt: (c_j F_y' + F_y)^-1 times their residual within the
+  /// What abrupt equations say of the polynomial of the attempt: (c_j F_y' + F_y)^-1 times their residual within the
   /// step, where it is largest.
   MANYFOLD_INLINE Real error_within(const State& state, const Real& h) {
     if constexpr (looks_within) {
@@ -398,10 +398,10 @@ class BackwardDifferentiation {
       static_for<points.count>([&](auto number) {
         constexpr InteriorPoint point{points.theta[number]};
         Real here[n];
-        residual_of_time<point>(state, h, path, end, here);
+        abrupt_residual<point>(state, h, path, end, here);
         static_for<n>([&](auto i) {
           constexpr double weight = interior_weight<System>(i, slope_interior_weight);
-          if constexpr (weight != 0.0 && System::forced(i)) {
+          if constexpr (weight != 0.0 && System::abrupt(i)) {
             error[i] = farther_from_zero(error[i], Real(weight) * here[i]);
           }
         });
@@ -419,8 +419,8 @@ class BackwardDifferentiation {
   }
 
   template <InteriorPoint point>
-  static MANYFOLD_FLAT void residual_of_time(const State& state, const Real& h, const Path& path, const Real (&end)[n],
-                                             Real (&F)[n]) {
+  static MANYFOLD_FLAT void abrupt_residual(const State& state, const Real& h, const Path& path, const Real (&end)[n],
+                                            Real (&F)[n]) {
     Real Y[n];
     Real dY[n];
     Real residual[n];
@@ -431,11 +431,11 @@ class BackwardDifferentiation {
     });
     System::residual(state.t + Real(point.theta) * h, Y, dY, state.p, residual);
     static_for<n>([&](auto i) {
-      if constexpr (System::forced(i)) F[i] = residual[i];
+      if constexpr (System::abrupt(i)) F[i] = residual[i];
     });
   }
 
-  static constexpr bool looks_within = tests_interior<System>() && System::forced();
+  static constexpr bool looks_within = tests_interior<System>() && System::abrupt();
   /// No part of a step longer than `longest_unseen` lies between them.
   static constexpr InteriorPoints points{.count = 7, .theta = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875}};
 

@@ -38,8 +38,8 @@ MANYFOLD_INLINE Real farther_from_zero(const Real& x, const Real& y) {
 }
 
 /// Where the residual within a step is evaluated: that of all equations at the first `of_all` points, and that of the
-/// forced equations at the others too. Their sources may switch on and off at any time. Methods of one evaluation a
-/// step see that, because their steps are short. The stages of a long step may lie before and after a pulse.
+/// abrupt equations at the others too. Sources may switch on and off at any time, and bodies touch. Methods of one
+/// evaluation a step see that, because their steps are short. The stages of a long step may lie before and after.
 struct InteriorPoints {
   static constexpr int most = 16;
   int of_all = 0;
@@ -49,7 +49,7 @@ struct InteriorPoints {
   constexpr void add(double point) { theta[count++] = point; }
 };
 
-/// The longest part of a step in which no look is taken at forced equations.
+/// The longest part of a step in which no look is taken at abrupt equations.
 inline constexpr double longest_unseen = 0.125;
 
 /// Between 0, the nodes in (0, 1), the points, and 1.
@@ -81,7 +81,7 @@ constexpr InteriorPoints interior_points(const double (&c)[s], InteriorPoints po
   points.of_all = points.count;
   if constexpr (!tests_interior<System>()) {
     points = {};
-  } else if constexpr (s > 2 && System::forced()) {
+  } else if constexpr (s > 2 && System::abrupt()) {
     for (Gap gap = widest_gap(c, points); gap.length > longest_unseen; gap = widest_gap(c, points)) {
       points.add(gap.middle);
     }
@@ -100,7 +100,7 @@ constexpr InteriorPoints interior_points(const double (&c)[s], int of_all) {
 /// Is equation i looked at at this point?
 template <class System>
 constexpr bool is_looked_at(const InteriorPoints& points, int point, int i) {
-  return point < points.of_all || System::forced(i);
+  return point < points.of_all || System::abrupt(i);
 }
 
 /// A place in a step, which is a struct for clang below 18, whose templates take no numbers with a fraction.
@@ -133,15 +133,15 @@ MANYFOLD_INLINE void interior_residual(const auto& state, const Real& h, const R
   System::residual(state.t + Real(theta) * h, Y, dY, state.p, F);
 }
 
-/// Of that the rows of forced equations. Compilers leave out what only others need.
+/// Of that the rows of abrupt equations. Compilers leave out what only others need.
 template <class System, auto weights, InteriorPoint point, int first, class Real, int count>
-MANYFOLD_FLAT void residual_of_time(const auto& state, const Real& h, const Real& over_h,
-                                    const Real (&x)[count][System::n], const Real (&end)[System::n],
-                                    Real (&F)[System::n]) {
+MANYFOLD_FLAT void abrupt_residual(const auto& state, const Real& h, const Real& over_h,
+                                   const Real (&x)[count][System::n], const Real (&end)[System::n],
+                                   Real (&F)[System::n]) {
   Real residual[System::n];
   interior_residual<System, weights, point, first>(state, h, over_h, x, end, residual);
   static_for<System::n>([&](auto i) {
-    if constexpr (System::forced(i)) F[i] = residual[i];
+    if constexpr (System::abrupt(i)) F[i] = residual[i];
   });
 }
 
@@ -156,7 +156,7 @@ MANYFOLD_INLINE void for_each_interior_point(const auto& state, const Real& h, c
     if constexpr (number < points.of_all) {
       interior_residual<System, weights, point, first>(state, h, over_h, x, end, F);
     } else {
-      residual_of_time<System, weights, point, first>(state, h, over_h, x, end, F);
+      abrupt_residual<System, weights, point, first>(state, h, over_h, x, end, F);
     }
     visit(number, F);
   });

@@ -153,11 +153,14 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return false;
   }
 
-  static constexpr bool evaluate_bends(bool exponentials_count) {
+  static constexpr void evaluate_bends(BendUse (&F)[n]) {
     BendUse y[n];
-    BendUse F[n];
     for (BendUse& variable : y) variable = BendUse::unknown();
     evaluate_with(y, F);
+  }
+  static constexpr bool evaluate_bent_constraints(bool exponentials_count) {
+    BendUse F[n];
+    evaluate_bends(F);
     for (int i = 0; i < n; ++i) {
       if (found.by_dy.row[i].next(0) < 0 && (F[i].bends || (exponentials_count && F[i].rises))) return true;
     }
@@ -176,7 +179,7 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   /// Do equations without derivatives bend where a variable takes some value, or by an exponential if these count?
   static constexpr bool has_bent_constraints(bool exponentials_count) {
     if constexpr (known_pattern) {
-      return evaluate_bends(exponentials_count);
+      return evaluate_bent_constraints(exponentials_count);
     } else {
       return true;
     }
@@ -231,8 +234,8 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     return result;
   }
   static constexpr IndexSet<n> occurring_derivatives = find_occurring_derivatives();
-  static constexpr IndexSet<n> find_forced_equations() {
-    IndexSet<n> equations = found.by_t;
+  /// Those of `equations`, and what has derivatives in common with them.
+  static constexpr IndexSet<n> with_common_derivatives(IndexSet<n> equations) {
     IndexSet<n> derivatives;
     for (bool grows = true; grows;) {
       grows = false;
@@ -246,7 +249,19 @@ struct ModelPatterns : ModelDeclarations<Equations> {
     }
     return equations;
   }
-  static constexpr IndexSet<n> forced_equations = find_forced_equations();
+  static constexpr IndexSet<n> forced_equations = with_common_derivatives(found.by_t);
+  static constexpr IndexSet<n> find_abrupt_equations() {
+    IndexSet<n> equations = found.by_t;
+    if constexpr (known_pattern) {
+      BendUse F[n];
+      evaluate_bends(F);
+      for (int i = 0; i < n; ++i) {
+        if (F[i].bends) equations.insert(i);
+      }
+    }
+    return with_common_derivatives(equations);
+  }
+  static constexpr IndexSet<n> abrupt_equations = find_abrupt_equations();
 
  public:
   static constexpr IndexSet<n> algebraic_variables = find_algebraic();
@@ -269,6 +284,22 @@ struct ModelPatterns : ModelDeclarations<Equations> {
   static constexpr bool forced(int i) { return forced_equations.contains(i); }
   /// Is any?
   static constexpr bool forced() { return forced_equations.next(0) >= 0; }
+  /// May equation i change within a step as its ends do not tell: is it forced, or does it bend where a variable takes
+  /// some value, as the force of a contact does?
+  static constexpr bool abrupt(int i) { return abrupt_equations.contains(i); }
+  /// May any?
+  static constexpr bool abrupt() { return abrupt_equations.next(0) >= 0; }
+  /// May the slope of an equation be infinite where a variable is zero, as that of a root?
+  static constexpr bool steep() {
+    if constexpr (known_pattern) {
+      BendUse F[n];
+      evaluate_bends(F);
+      for (const BendUse& equation : F) {
+        if (equation.steep) return true;
+      }
+    }
+    return false;
+  }
   /// Does equation i have no derivative in it?
   static constexpr bool algebraic_equation(int i) { return pattern_dy.row[i].next(0) < 0; }
   /// Are there equations without derivatives, or combinations of equations that have none?

@@ -154,7 +154,7 @@ class Integrator {
     }
     state_.memory.start(Lanes::only(lane));
     control_.forget(Lanes::only(lane));
-    control_.restart(Lanes::only(lane), state_);
+    control_.restart(Lanes::only(lane), Real(0.0), state_);
     branch_.begin(Lanes::only(lane), state_);
     branch_.forget(Lanes::only(lane));
     put(accepted_, 0.0);
@@ -722,7 +722,9 @@ class Integrator {
     put(state_.h, begin_path(lanes, h));
     put(state_.contraction, Real(1.0));
     for (int i = 0; i < n; ++i) put(state_.weight[i], weight(i));
-    control_.restart(lanes, state_);
+    Real crowded(0.0);
+    if constexpr (System::has_events) crowded = passage_.monitor.crowded();
+    control_.restart(lanes, crowded, state_);
   }
 
   /// Makes the past begin at (t, y, y') in the lanes of `lanes`; returns the step that the method begins with, of at

@@ -34,8 +34,9 @@ class StepController {
     failure_ = select(lanes, Real(static_cast<double>(Status::step_too_small)), failure_);
   }
 
-  /// The lanes of `lanes` begin anew, at a start or after an event.
-  MANYFOLD_INLINE void restart(const Mask& lanes, State& state) {
+  /// The lanes of `lanes` begin anew, at a start or after an event. `crowded`: so many events have followed each other
+  /// without progress.
+  MANYFOLD_INLINE void restart(const Mask& lanes, const Real& crowded, State& state) {
     const auto put = [&](Real& to, double value) { to = select(lanes, Real(value), to); };
     put(history_.h, 0.0);
     put(history_.error_root, 1.0);
@@ -49,6 +50,14 @@ class StepController {
     state.discontinuous = state.discontinuous & !lanes;
     state.ahead = state.ahead & !lanes;
     state.patient = state.patient & !lanes;
+    if constexpr (begins_ahead<System>()) {
+      // A variable that stays within a tolerance of zero crosses it again and again if it is taken to be farther away.
+      Real foresight(1.0);
+      for (int k = 1; k <= shorter_foresights; ++k) {
+        foresight = select(crowded >= Real(double(k)), Real(shorter_foresight) * foresight, foresight);
+      }
+      state.foresight = select(lanes, foresight, state.foresight);
+    }
   }
 
   /// The lanes of `lanes` have begun long ago: their steps are not shorter than the resolution of t.
@@ -235,6 +244,7 @@ class StepController {
     after_failure_ = select(accepted, Real(0.0), select(failed, Real(1.0), after_failure_));
     failures_ = select(accepted, Real(0.0), failures_);
     state.ahead = state.ahead & !accepted;
+    if constexpr (begins_ahead<System>()) state.foresight = select(accepted, Real(0.0), state.foresight);
     state.patient = state.patient & !accepted;
     rejections_ = select(accepted, Real(0.0), rejections_);
   }
@@ -244,6 +254,10 @@ class StepController {
   static constexpr ReuseRule rule = reuse_rule(System::spec.jacobian_reuse);
   /// Attempts in a row without an accepted step before the instance is given up: h has shrunk by 1e-12 or more by then.
   static constexpr double most_failures = 40.0;
+  /// With every event without progress the Jacobian is taken from so much nearer, down to rounding errors. Of 100
+  /// random flows through orifices with `rodas4` at 1e-6, 23 were given up with 0.03, none with this.
+  static constexpr double shorter_foresight = 0.003;
+  static constexpr int shorter_foresights = 7;
   /// Failures of Newton's method in a row after which it gets more iterations: what h does not change is to blame.
   static constexpr double failures_until_patient = 3.0;
   /// Failures in a row after which rounding errors of forces may be to blame.

@@ -107,6 +107,9 @@ class EventMonitor {
   /// Lanes whose step that is to be looked at begins with an event.
   MANYFOLD_INLINE Mask begins_across() const { return crossings_.begins_across(); }
 
+  /// How many events in a row came without progress in time.
+  MANYFOLD_INLINE const Real& crowded() const { return crowded_; }
+
   /// Time of the events found last.
   MANYFOLD_INLINE const Real& time() const { return time_; }
   /// Did event `event` occur in lane `lane`?

@@ -31,6 +31,7 @@ struct LaneState {
   double rtol;           ///< of the error norm
   Real contraction;      ///< of Newton's method in the last step
   MaskOf<Real> ahead;    ///< after a failure of Newton's method: the Jacobian is that of the predicted end of the step
+  Real foresight;        ///< after a start: how many tolerances ahead the Jacobian is evaluated; else 0
   MaskOf<Real> patient;  ///< Newton's method failed in several attempts: more iterations may help, shorter steps do not
   MaskOf<Real> discontinuous;  ///< the error within the step does not fall with h: a jump of algebraic variables
   Path path;

@@ -12,6 +12,14 @@ inline constexpr bool looks_beside = false;
 inline constexpr bool looks_beside = true;
 #endif
 
+/// Is the first Jacobian after a start or an event that of a point ahead? An event leaves x at rounding errors from the
+/// zero of sqrt(x). The slope there, of 1e8, is that of no other point of the step: corrections and estimates of errors
+/// that it divides are all below the tolerance, and x stays where it is.
+template <class System>
+constexpr bool begins_ahead() {
+  return looks_beside && System::steep();
+}
+
 /// Calls evaluate(lanes, at) for the lanes of `undefined`, those where y is no place to evaluate, with points beside y:
 /// every variable moves by another part of its tolerance, first upwards, then downwards. `evaluate` returns the lanes
 /// in which that is no place either. In other lanes `at` is the point found, or y.

@@ -59,11 +59,18 @@ struct PointAhead {
       y[i] = state.y[i];
       dy[i] = state.dy[i];
     }
+    if constexpr (begins_ahead<System>()) {
+      for (int i = 0; i < System::n; ++i) {
+        const Real most = state.foresight / weight[i];
+        const Real way = min(max(step * dy[i], -most), most);
+        y[i] += select(is_finite(way), way, Real(0.0));
+      }
+    }
     if (!any(ahead)) return;
     t = select(ahead, t + step, t);
     const Real u = step / state.path.h;
     for (int i = 0; i < System::n; ++i) {
-      y[i] = select(ahead, y[i] + state.path.increment(i, u), y[i]);
+      y[i] = select(ahead, state.y[i] + state.path.increment(i, u), y[i]);
       dy[i] = select(ahead, state.path.slope(i, u) / state.path.h, dy[i]);
     }
   }

@@ -1,8 +1,8 @@
 #pragma once
 // Numbers and names on the command line.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,16 +15,22 @@
 #include <manyfold/tolerances.hpp>
 
 #include "host/text/nearest_name.hpp"
+#include "host/text/number.hpp"
 
 namespace manyfold::cli {
 
 inline double number(const std::string& text, const std::string& what) {
   double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    throw UsageError(fmt::format("{}: '{}' is not a finite number", what, text));
-  }
-  return value;
+  const std::string need = read_number(text, value);
+  if (need.empty()) return value;
+  throw UsageError(fmt::format("{} is '{}', but must be {}", what, text, need));
+}
+
+inline std::int64_t integer(const std::string& text, const std::string& what, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const std::string need = read_integer(text, least, most, value);
+  if (need.empty()) return value;
+  throw UsageError(fmt::format("{} is '{}', but must be {}", what, text, need));
 }
 
 /// NAME=VALUE of option `option`.

@@ -22,8 +22,8 @@ OutputTimes output_times(const SolveArguments& arguments) {
   if (arguments.times.empty()) return arguments.json ? OutputTimes::end() : OutputTimes::equal_steps(11);
   if (arguments.times == "end") return OutputTimes::end();
   if (arguments.times.find(',') == std::string::npos) {
-    const double count = number(arguments.times, "--times");
-    if (count != std::floor(count) || count < 2 || count > 1e7) {
+    std::int64_t count = 0;
+    if (!read_integer(arguments.times, 2, 10'000'000, count).empty()) {
       throw UsageError(
           fmt::format("--times {}: needs a whole number from 2 to 1e7, or a list t1,t2,...", arguments.times));
     }

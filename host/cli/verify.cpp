@@ -197,12 +197,6 @@ void check(const VerifyArguments& arguments) {
       throw UsageError("--atol " + problem);
     }
   }
-  if (arguments.instances < 0) {
-    throw UsageError(fmt::format("--instances {}: needs a number that is not negative", arguments.instances));
-  }
-  if (arguments.seed < 0) {
-    throw UsageError(fmt::format("--seed {}: needs a number that is not negative", arguments.seed));
-  }
   if (!(arguments.perturb >= 0.0 && arguments.perturb < 1.0)) {
     throw UsageError(fmt::format("--perturb {}: needs a number from 0 to less than 1", arguments.perturb));
   }

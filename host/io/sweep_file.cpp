@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -204,13 +205,19 @@ void check_dotted_keys(std::string_view text, SweepProblems& problems) {
 
 }  // namespace
 
+std::optional<std::int64_t> SweepQuantity::integer() const {
+  const double value = quantity.distribution.quantile(0.5);
+  const bool whole = quantity.distribution.is_constant() && value == std::floor(value) && std::abs(value) < 0x1p53;
+  return whole ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
+}
+
 Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods,
                        const SweepOverrides& overrides) {
   Sweep sweep;
   sweep.path = path;
   sweep.text = read_text(path);
   sweep.options.method = "radau5";
-  SweepProblems problems(path);
+  SweepProblems problems(path, sweep.text);
   check_dotted_keys(sweep.text, problems);
   try {
     const toml::table root = toml::parse(sweep.text, path.string());
@@ -225,13 +232,14 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
 std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_view name) {
   for (const SweepQuantity& entry : sweep.quantities) {
     if (entry.quantity.kind != SampledQuantity::Kind::parameter || entry.quantity.name != name) continue;
-    if (!entry.integer) {
+    const std::optional<std::int64_t> value = entry.integer();
+    if (!value) {
       SweepProblems problems(sweep.path);
       problems.add(entry.value_position,
                    fmt::format("parameters.{} must be an integer constant: it shapes the equations", name));
       problems.raise();
     }
-    return static_cast<long>(*entry.integer);
+    return static_cast<long>(*value);
   }
   return std::nullopt;
 }

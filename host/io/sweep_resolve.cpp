@@ -54,7 +54,8 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
       problems.add(entry.position, fmt::format("model \"{}\" has no {} \"{}\"{}", model.name,
                                                parameter ? "parameter" : "variable", name, did_you_mean(name, names)));
     } else if (parameter && !structural.name.empty() && name == structural.name) {
-      if (!entry.integer || *entry.integer < structural.minimum || *entry.integer > structural.maximum) {
+      const std::optional<std::int64_t> value = entry.integer();
+      if (!value || *value < structural.minimum || *value > structural.maximum) {
         problems.add(entry.value_position,
                      fmt::format("parameters.{} must be an integer constant from {} to {}: it shapes "
                                  "the equations",

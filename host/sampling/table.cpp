@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/engine/memory.hpp"
+#include "host/text/number.hpp"
 #include "host/text/printable.hpp"
 
 namespace manyfold {
@@ -116,20 +116,10 @@ void read_row(const std::vector<Field>& fields, int line, Table& table, Problems
     return;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string_view text = fields[i].text;
-    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) {
+    if (const std::string need = read_number(fields[i].text, value); !need.empty()) {
       problems.add(line, fields[i].column,
-                   fmt::format("column \"{}\" has \"{}\", which is beyond what a double holds (2.2e-308 to 1.8e308)",
-                               table.names[i], fields[i].text));
-    } else if (end != text.data() + text.size() || text.empty() || error != std::errc()) {
-      problems.add(line, fields[i].column,
-                   fmt::format("column \"{}\" has \"{}\", but needs a number", table.names[i], fields[i].text));
-    } else if (!std::isfinite(value)) {
-      problems.add(line, fields[i].column,
-                   fmt::format("column \"{}\" has \"{}\", but needs a finite number", table.names[i], fields[i].text));
+                   fmt::format("column \"{}\" has \"{}\", but needs {}", table.names[i], fields[i].text, need));
     }
     table.values.push_back(value);
   }

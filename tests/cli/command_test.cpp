@@ -379,6 +379,7 @@ TEST_F(Command, AnUnknownModelIsMisuseAndTheNearestIsOffered) {
 }
 TEST_F(Command, AnUnknownMethodIsMisuse) {
   expect_misuse("solve robertson --method radau6", {"radau6", "radau5"});
+  expect_misuse("solve robertson --method euler", {"unknown method 'euler'; known: radau5, ", ", bdf, ", ", auto\n"});
   expect_misuse("run " + sweep("robertson", "", "method = \"radu5\"").string(), {"sweep.toml:5:", "radu5", "radau5"});
 }
 TEST_F(Command, AMethodThatTheModelsFormRulesOutIsRefusedWithTheReason) {
@@ -491,7 +492,8 @@ TEST_F(Command, StepsOfASolutionHaveBounds) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "-"));
   expect_misuse("solve robertson --max-step 0", {"--max-step is 0, but must be more than 0"});
   expect_misuse("solve robertson --first-step -1", {"--first-step is -1, but must be at least 0"});
-  expect_misuse("solve robertson --max-steps 0", {"--max-steps is 0, but must be at least 1"});
+  expect_misuse("solve robertson --max-steps 0",
+                {"--max-steps is '0', but must be an integer from 1 to 4611686018427387904"});
   expect_misuse("solve robertson --atol y4=1", {"has no variable 'y4'"});
   expect_misuse("solve robertson --atol y1=1 --atol y1=2", {"--atol y1: is given twice"});
   expect_misuse("solve robertson --atol 1 --atol 2", {"--atol 2: is given twice"});
@@ -592,7 +594,8 @@ TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
   expect_misuse("solve robertson --t-end 10 --times 1,1000", {"--times has 1000, but the time span is from 0 to 10"});
   expect_misuse("solve robertson --t-end -10 --times 1,2",
                 {"--times run from 1 to 2, but the time span from 0 to -10"});
-  expect_misuse("run " + sweep("robertson", "").string() + " --threads -1", {"--threads: Value -1 not in range"});
+  expect_misuse("run " + sweep("robertson", "").string() + " --threads -1",
+                {"--threads is '-1', but must be an integer from 0 to 65536"});
 }
 TEST_F(Command, WhatASweepFileAsksForInVainHasItsPlace) {
   expect_misuse("run " + sweep("robertsen", "").string(), {"sweep.toml:1:9: error: unknown model", "robertson"});
@@ -658,8 +661,32 @@ TEST_F(Command, TheCudaBackendIsRefusedWithAReason) {
   if (!info["devices"].empty()) GTEST_SKIP() << "there is a device";
   expect_misuse("solve robertson --backend cuda", {"backend 'cuda'", info["devices_missing"], "'cpu'"});
 }
-TEST_F(Command, AnUnknownOptionIsMisuse) {
-  EXPECT_EQ(call("solve robertson --fast").code, 2);
+TEST_F(Command, WordsThatItDoesNotKnowAreMisuseAndTheNearestIsOffered) {
+  expect_misuse("solv robertson", {"manyfold: error: unknown subcommand 'solv'; did you mean \"solve\"?\n"});
+  expect_misuse("robertson", {"manyfold: error: unknown subcommand 'robertson'; known: list, describe, check,"});
+  expect_misuse("run s.toml --insances 3", {"manyfold: error: run: unknown option '--insances'; did you mean "
+                                            "\"--instances\"?\n"});
+  expect_misuse("solve robertson --rtoll=1e-3", {"unknown option '--rtoll'; did you mean \"--rtol\"?\n"});
+  expect_misuse("solve robertson --fast", {"unknown option '--fast'; known: --help, --set,"});
+  expect_misuse("solve robertson 40", {"manyfold: error: solve: '40' is one word too many\n"});
+  expect_misuse("solve", {"manyfold: error: solve: MODEL is required: see 'manyfold solve --help'\n"});
+  expect_misuse("", {"manyfold: error: A subcommand is required: see 'manyfold --help'\n"});
+  expect_misuse("solve robertson --json --csv x", {"manyfold: error: solve: --json excludes --csv"});
+}
+// As tables and sweep files do.
+TEST_F(Command, OptionsTakeDecimalNumbers) {
+  const std::string solve = "solve robertson --json ";
+  EXPECT_EQ(call(solve + "--max-steps 1e3 --t-end 1e0 --set k1=+4e-2").code, 0);
+  for (const char* const option : {"--rtol ", "--t-end ", "--max-step ", "--atol ", "--set k1="}) {
+    const std::string name(option, std::strcspn(option, "=") == std::strlen(option) ? std::strlen(option) - 1 : 8);
+    expect_misuse(solve + option + "0x10", {"manyfold: error: " + name + " is '0x10', but must be a decimal number\n"});
+    expect_misuse(solve + option + "inf", {"manyfold: error: " + name + " is 'inf', but must be a finite number\n"});
+    expect_misuse(solve + option + "1e-400", {name + " is '1e-400', but must be a number that a double holds"});
+  }
+  expect_misuse(solve + "--atol default=", {"--atol default is '', but must be a decimal number\n"});
+  expect_misuse("run s.toml --seed 0x10", {"--seed is '0x10', but must be an integer of at least 0\n"});
+  expect_misuse("run s.toml --instances 2.5", {"--instances is '2.5', but must be an integer from 1 to 1000000000000"});
+  expect_misuse("verify robertson --rtol 1e-3,x", {"manyfold: error: --rtol is 'x', but must be a decimal number\n"});
 }
 TEST_F(Command, HelpIsNotAnError) {
   const Outcome outcome = call("run --help");

@@ -207,9 +207,9 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
             "cases.csv:3:1: error: the row has 1 fields, but the header has 2\n"
             "cases.csv:4:5: error: the row has 3 fields, but the header has 2");
   EXPECT_EQ(complaint("area,valve\n1,two\n1, 2.5x\n1,\n"),
-            "cases.csv:2:3: error: column \"valve\" has \"two\", but needs a number\n"
-            "cases.csv:3:4: error: column \"valve\" has \"2.5x\", but needs a number\n"
-            "cases.csv:4:3: error: column \"valve\" has \"\", but needs a number");
+            "cases.csv:2:3: error: column \"valve\" has \"two\", but needs a decimal number\n"
+            "cases.csv:3:4: error: column \"valve\" has \"2.5x\", but needs a decimal number\n"
+            "cases.csv:4:3: error: column \"valve\" has \"\", but needs a decimal number");
   EXPECT_EQ(complaint("area,valve\n1,nan\ninf,1\n"),
             "cases.csv:2:3: error: column \"valve\" has \"nan\", but needs a finite number\n"
             "cases.csv:3:1: error: column \"area\" has \"inf\", but needs a finite number");
@@ -218,7 +218,7 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
       "cases.csv:1:6: error: model \"tank\" has no parameter or variable \"vavle\" for this column of the table; did "
       "you mean \"valve\"?");
   EXPECT_EQ(complaint("area\n1\x01\x1b\n"),
-            "cases.csv:2:1: error: column \"area\" has \"1\\x01\\x1b\", but needs a number");
+            "cases.csv:2:1: error: column \"area\" has \"1\\x01\\x1b\", but needs a decimal number");
   // As UTF-16, and files of other programs.
   EXPECT_EQ(
       complaint(std::string("\xff\xfe"
@@ -229,10 +229,13 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
   EXPECT_EQ(complaint("area,\"valve\n1,\"2\"3\n"),
             "cases.csv:1:6: error: a quotation mark has no second one in its line\n"
             "cases.csv:2:6: error: after a quotation mark needs a comma");
-  EXPECT_EQ(complaint("area,valve\n+-1,2\n"), "cases.csv:2:1: error: column \"area\" has \"+-1\", but needs a number");
+  for (const char* const text : {"+-1", "0x10", "1 000", "1e"}) {
+    EXPECT_EQ(complaint(std::string("area,valve\n") + text + ",2\n"),
+              "cases.csv:2:1: error: column \"area\" has \"" + std::string(text) + "\", but needs a decimal number");
+  }
   EXPECT_EQ(complaint("area,valve\n1e-400,2\n"),
-            "cases.csv:2:1: error: column \"area\" has \"1e-400\", which is beyond what a double holds (2.2e-308 to "
-            "1.8e308)");
+            "cases.csv:2:1: error: column \"area\" has \"1e-400\", but needs a number that a double holds (2.2e-308 "
+            "to 1.8e308)");
   EXPECT_EQ(complaint("area;valve\n1,5;2\n"),
             "cases.csv:1:1: error: the columns are separated by ';', but must be by ',', with a point in numbers");
   EXPECT_EQ(

@@ -1,5 +1,7 @@
 #include "host/io/sweep_file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -17,6 +19,12 @@
 
 namespace manyfold {
 namespace {
+
+/// Why the file cannot be read; empty: it can.
+std::string problem_of_reading(const std::filesystem::path& path) {
+  if (access(path.c_str(), R_OK) != 0) return std::strerror(errno);
+  return std::filesystem::is_regular_file(path) ? "" : "it is not a file";
+}
 
 /// What stands outside the sections, and [ensemble].
 class SweepReader : SweepValues {
@@ -87,8 +95,8 @@ class SweepReader : SweepValues {
         sweep_.table = sweep_.path.parent_path() / *file;
         if (file->find("://") != std::string::npos) {
           problems().add(position_of(*node), fmt::format("table is \"{}\", but must be a file of this machine", *file));
-        } else if (!std::filesystem::is_regular_file(sweep_.table)) {
-          problems().add(position_of(*node), fmt::format("the table \"{}\" is not a file that can be read", *file));
+        } else if (const std::string problem = problem_of_reading(sweep_.table); !problem.empty()) {
+          problems().add(position_of(*node), fmt::format("the table \"{}\" cannot be read: {}", *file, problem));
         }
       }
       if (!needs_table) problems().add(position_of(*node), "table is given, but the sampler is not \"table\"");

@@ -127,6 +127,7 @@ struct ResolvedSweep {
   std::vector<StatisticRequest> statistics;
   std::vector<Reduction> reductions;
   std::filesystem::path output_file;
+  std::vector<std::string> warnings;  ///< of the table
 };
 
 /// Checks the names and times of `sweep` against `model` and reads its table. Throws UsageError with all problems

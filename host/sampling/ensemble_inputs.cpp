@@ -288,17 +288,27 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
     }
     inputs.targets_.push_back(target);
   }
+  for (const std::string& name : table.passed_over) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    problems.push_back(fmt::format("{}variable \"{}\" must lie on the dimension \"instance\" alone",
+                                   place(table, table.name_line, 1), printable(name)));
+  }
   for (const SampledQuantity& constant : constants) {
     const Target target = find(model, constant);
     if (!constant.distribution.is_constant()) {
       throw UsageError(fmt::format("\"{}\" has a distribution, but beside a table it must be a number", constant.name));
     }
-    const bool in_table = std::any_of(inputs.targets_.begin(), inputs.targets_.end(), [&](const Target& other) {
+    check_bounds(model, target, constant);
+    const double value = constant.distribution.quantile(0.5);
+    const auto column = std::find_if(inputs.targets_.begin(), inputs.targets_.end(), [&](const Target& other) {
       return other.place == target.place && other.index == target.index;
     });
-    if (in_table) throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
-    check_bounds(model, target, constant);
-    inputs.set(target, constant.distribution.quantile(0.5));
+    for (auto k = static_cast<std::size_t>(column - inputs.targets_.begin());
+         column != inputs.targets_.end() && k < table.values.size(); k += table.names.size()) {
+      if (table.values[k] == value) continue;
+      throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
+    }
+    inputs.set(target, value);
   }
   if (!problems.empty()) throw UsageError(fmt::format("{}", fmt::join(problems, "\n")));
   if (table.rows() == 0) throw UsageError(fmt::format("{}the table has no rows", place(table, 1, 1)));

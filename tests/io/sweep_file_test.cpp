@@ -1,9 +1,11 @@
 #include "host/io/sweep_file.hpp"
 
 #include <gtest/gtest.h>
+#include <netcdf.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
@@ -279,7 +281,15 @@ TEST_F(SweepFile, AMissingTableIsNamedBeforeTheModelIsLookedAt) {
     return "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"" + table + "\"\n";
   };
   EXPECT_THROW(parse(with("none.csv")), UsageError);
-  EXPECT_EQ(complaint(with("none.csv")), "s.toml:4:9: error: the table \"none.csv\" is not a file that can be read");
+  EXPECT_EQ(complaint(with("none.csv")),
+            "s.toml:4:9: error: the table \"none.csv\" cannot be read: No such file or directory");
+  EXPECT_EQ(complaint(with(".")), "s.toml:4:9: error: the table \".\" cannot be read: it is not a file");
+  std::ofstream(folder_ / "secret.csv") << "k1\n1\n";
+  std::filesystem::permissions(folder_ / "secret.csv", std::filesystem::perms::none);
+  // The superuser may read everything.
+  EXPECT_EQ(
+      complaint(with("secret.csv")),
+      geteuid() == 0 ? "accepted" : "s.toml:4:9: error: the table \"secret.csv\" cannot be read: Permission denied");
   EXPECT_EQ(complaint(with("http://127.0.0.1/x.nc")),
             "s.toml:4:9: error: table is \"http://127.0.0.1/x.nc\", but must be a file of this machine");
 }
@@ -523,6 +533,58 @@ TEST_F(SweepFile, ATableIsReadFromTheSweepFilesFolder) {
       "you mean \"k1\"?");
   EXPECT_EQ(complaint("model = \"robertson\"\n[ensemble]\nsampler = \"table\"\n"),
             "s.toml:2:1: error: sampler = \"table\" needs the key table: the path of a .csv or .nc file");
+}
+
+TEST_F(SweepFile, TheCommandLineStandsInPlaceOfColumns) {
+  file("k1,k2\n0.1,5\n0.2,6\n", "cases.csv");
+  const auto path = file("model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n");
+  SweepOverrides overrides;
+  overrides.parameters = {{"k1", 0.5}, {"k3", 2e7}};
+  const ResolvedSweep resolved = resolve(parse_sweep_file(path, methods, overrides), robertson());
+  ASSERT_EQ(resolved.inputs.instances(), 2);
+  std::array<double, 3> parameters;
+  std::array<double, 3> initial;
+  std::array<double, 2> t_span;
+  resolved.inputs.fill(1, parameters.data(), initial.data(), t_span.data());
+  EXPECT_EQ(parameters, (std::array{0.5, 6.0, 2e7}));
+  ModelDescription bounded = robertson();
+  bounded.parameters[0].bounds.max = 0.2;
+  try {
+    resolve(parse_sweep_file(path, methods, overrides), bounded);
+    FAIL() << "0.5 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "manyfold: error: \"k1\" is 0.5, above its maximum 0.2");
+  }
+}
+
+TEST_F(SweepFile, UnitsOfTablesThatAreNotTheModelsAreTold) {
+  int table = 0;
+  int dimension = 0;
+  int variable = 0;
+  ASSERT_EQ(nc_create((folder_ / "cases.nc").c_str(), NC_NETCDF4, &table), NC_NOERR);
+  nc_def_dim(table, "instance", 1, &dimension);
+  const double one = 1.0;
+  for (const auto& [name, unit] :
+       {std::pair("k1", "s-1"), {"k2", "min-1"}, {"k3", "1/s"}, {"y1", ""}, {"t_end", "h"}}) {
+    nc_def_var(table, name, NC_DOUBLE, 1, &dimension, &variable);
+    nc_put_att_text(table, variable, "units", std::strlen(unit), unit);
+    nc_put_var_double(table, variable, &one);
+  }
+  nc_def_var(table, "y2", NC_DOUBLE, 1, &dimension, &variable);
+  nc_put_att_text(table, variable, "units", 4, "degC");
+  nc_put_var_double(table, variable, &one);
+  nc_def_var(table, "note", NC_DOUBLE, 0, nullptr, &variable);
+  nc_close(table);
+  ModelDescription model = robertson();
+  model.variables[1].unit = "K";
+  const std::string start = (folder_ / "cases.nc").string() + ": ";
+  const std::string text = "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.nc\"\n";
+  EXPECT_EQ(resolve(parse(text), model).warnings,
+            (std::vector<std::string>{
+                start + "passes over what does not lie on the dimension \"instance\" alone: note",
+                start + "\"k2\" is in \"min-1\", but in the model in \"1/s\": its numbers are not converted",
+                start + "\"t_end\" is in \"h\", but in the model in \"s\": its numbers are not converted",
+                start + "\"y2\" is in \"degC\", but in the model in \"K\": its numbers are not converted"}));
 }
 
 TEST_F(SweepFile, ModelFilesAreRelativeToTheSweepFile) {

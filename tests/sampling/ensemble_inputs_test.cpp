@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -169,11 +170,22 @@ TEST(EnsembleInputs, ParametersKeepToTheBoundsOfTheModel) {
   EXPECT_EQ(problem(Distribution::normal(0.5, 0.05)), "");
   EXPECT_EQ(problem(Distribution::truncated_normal(0.5, 1.0, 0.0, 1.0)), "");
   try {
-    EnsembleInputs::tabulated(bounded, {{"area", "valve"}, {2.0, 1.0, 3.0, 1.25}, "", {}, 1, {}});
+    EnsembleInputs::tabulated(bounded, {{"area", "valve"}, {2.0, 1.0, 3.0, 1.25}});
     FAIL() << "1.25 was accepted";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(), "\"valve\" of instance 1 is 1.25, above its maximum 1");
   }
+}
+
+// Names of parameters come first, then those of variables, then the ends of the time span.
+TEST(EnsembleInputs, AColumnIsAParameterBeforeAllElse) {
+  ModelDescription ambiguous = model();
+  ambiguous.parameters[1].name = "level";
+  ambiguous.parameters[2].name = "t_end";
+  const auto inputs = EnsembleInputs::tabulated(ambiguous, {{"level", "t_end"}, {3.0, 5.0}});
+  EXPECT_EQ(row(inputs, 0).parameters, (std::array{2.0, 3.0, 5.0}));
+  EXPECT_TRUE(std::isnan(row(inputs, 0).initial[0]));
+  EXPECT_EQ(row(inputs, 0).t_span, (std::array{0.0, 10.0}));
 }
 
 TEST(EnsembleInputs, TablesMadeByTheCallerNeedNoFile) {
@@ -238,6 +250,11 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
             "to 1.8e308)");
   EXPECT_EQ(complaint("area;valve\n1,5;2\n"),
             "cases.csv:1:1: error: the columns are separated by ';', but must be by ',', with a point in numbers");
+  EXPECT_EQ(complaint("area\tvalve\n1\t5\n"),
+            "cases.csv:1:1: error: the columns are separated by tabs, but must be by ',', with a point in numbers");
+  EXPECT_EQ(complaint(std::string("PAR1\x15\0\n", 7)),
+            "cases.csv:1:1: error: the table is a Parquet file, but must be CSV or netCDF: pandas converts it, "
+            "read_parquet(...).to_csv(..., index=False)");
   EXPECT_EQ(
       complaint("area,valve\n1,5,2,5\n"),
       "cases.csv:2:5: error: the row has 4 fields, but the header has 2; numbers need a decimal point, not a comma");
@@ -288,7 +305,43 @@ TEST_F(TableFile, NetcdfVariablesOnTheInstanceDimensionAreColumns) {
   EXPECT_EQ(row(inputs, 2).initial[0], 3.0);
 }
 
+// As xarray writes a coordinate, and a parameter that was not made an array over it.
+TEST_F(TableFile, NetcdfCoordinatesAreNoColumnsAndParametersLieOnTheInstances) {
+  const auto path = folder_ / "cases.nc";
+  int file = 0;
+  int dimension = 0;
+  ASSERT_EQ(nc_create(path.c_str(), NC_NETCDF4, &file), NC_NOERR);
+  nc_def_dim(file, "instance", 2, &dimension);
+  int numbers = 0;
+  int area = 0;
+  int valve = 0;
+  nc_def_var(file, "instance", NC_INT64, 1, &dimension, &numbers);
+  nc_def_var(file, "area", NC_DOUBLE, 1, &dimension, &area);
+  nc_put_att_text(file, area, "units", 3, "cm2");
+  nc_def_var(file, "valve", NC_DOUBLE, 0, nullptr, &valve);
+  const double areas[] = {0.5, 1.5};
+  const long long instances[] = {7, 8};
+  nc_put_var_longlong(file, numbers, instances);
+  nc_put_var_double(file, area, areas);
+  nc_put_var_double(file, valve, areas);
+  ASSERT_EQ(nc_close(file), NC_NOERR);
+  Table table = read_table(path);
+  EXPECT_EQ(table.names, std::vector<std::string>{"area"});
+  EXPECT_EQ(table.units, std::vector<std::string>{"cm2"});
+  EXPECT_EQ(table.passed_over, std::vector<std::string>{"valve"});
+  try {
+    EnsembleInputs::tabulated(model(), table);
+    FAIL() << "the parameter was passed over";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(),
+              path.string() + ":1:1: error: variable \"valve\" must lie on the dimension \"instance\" alone");
+  }
+  table.passed_over = {"note"};
+  EXPECT_EQ(EnsembleInputs::tabulated(model(), table).instances(), 2);
+}
+
 TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
+  std::function<void(int file, int variable)> further;
   const auto table_with = [&](const std::vector<short>& numbers, bool attributes) {
     const auto path = folder_ / "packed.nc";
     int file = 0;
@@ -305,6 +358,7 @@ TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
       nc_put_att_double(file, area, "scale_factor", NC_DOUBLE, 1, &scale);
       nc_put_att_double(file, area, "add_offset", NC_DOUBLE, 1, &offset);
     }
+    if (further) further(file, area);
     nc_put_var_short(file, area, numbers.data());
     nc_close(file);
     return read_table(path);
@@ -322,6 +376,23 @@ TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
             std::string::npos);
   EXPECT_NE(message({NC_FILL_SHORT, 1}, false).find("has no value for instance 0"), std::string::npos);
   EXPECT_EQ(message({2, -999}, false), "accepted");
+  // Valid ranges are of the packed numbers: The NetCDF User's Guide, appendix A.
+  further = [](int written, int variable) {
+    const short range[] = {-4, 2};
+    nc_put_att_short(written, variable, "valid_range", NC_SHORT, 2, range);
+  };
+  EXPECT_EQ(message({2, -4}, true), "accepted");
+  EXPECT_NE(message({2, -5}, true)
+                .find("variable \"area\" of the table has no valid value for instance 1: there is -5, "
+                      "but its attributes say from -4 to 2"),
+            std::string::npos);
+  further = [](int written, int variable) {
+    const short least = 0;
+    nc_put_att_short(written, variable, "valid_min", NC_SHORT, 1, &least);
+  };
+  EXPECT_NE(message({2, -4}, true).find("there is -4, but its attributes say from 0 to inf"), std::string::npos);
+  further = [](int written, int variable) { nc_put_att_text(written, variable, "_Unsigned", 4, "true"); };
+  EXPECT_NE(message({2, -4}, true).find("attribute _Unsigned of variable \"area\" is not followed"), std::string::npos);
 }
 
 TEST_F(TableFile, MoreRowsThanMemoryHoldsAreRefusedWithTheFigure) {

@@ -119,12 +119,15 @@ inline std::vector<double> parameters_as_set(const ModelDescription& model, cons
   for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
   for (const auto& [name, value] : settings) {
     if (name == model.structural.name) continue;
-    const auto at = static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name));
-    const Bounds& bounds = model.parameters[at].bounds;
-    if (!bounds.contain(value)) {
-      throw UsageError(fmt::format("--set {}: is {}", name, out_of_bounds(value, bounds)));
-    }
-    parameters[at] = value;
+    parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const ParameterDescription& parameter = model.parameters[i];
+    if (parameter.bounds.contain(parameters[i])) continue;
+    const bool own =
+        std::none_of(settings.begin(), settings.end(), [&](const auto& one) { return one.first == parameter.name; });
+    throw UsageError(fmt::format("{} {}: is {}", own ? "model '" + model.name + "', parameter" : "--set",
+                                 parameter.name, out_of_bounds(parameters[i], parameter.bounds)));
   }
   return parameters;
 }

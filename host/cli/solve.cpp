@@ -87,6 +87,9 @@ void set_instance(Job& job, const SolveArguments& arguments, const ParameterSett
     if (const std::string problem = quantities[index].problem_of_initial(); !problem.empty()) {
       throw UsageError(fmt::format("--initial {}: {}", name, problem));
     }
+    if (const Bounds& bounds = quantities[index].bounds; !bounds.contain(value)) {
+      throw UsageError(fmt::format("--initial {}: is {}", name, out_of_bounds(value, bounds)));
+    }
     initial[index] = value;
   }
   const double t_end = arguments.t_end.value_or(model.t_end);

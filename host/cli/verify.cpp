@@ -208,7 +208,6 @@ EnsembleInputs perturbed(const ModelDescription& model, const std::vector<double
   std::vector<SampledQuantity> quantities;
   for (std::size_t p = 0; p < nominal.size(); ++p) {
     const Bounds& bounds = model.parameters[p].bounds;
-    if (!bounds.contain(nominal[p])) continue;
     const auto [low, high] = std::minmax({std::clamp((1.0 - arguments.perturb) * nominal[p], bounds.min, bounds.max),
                                           std::clamp((1.0 + arguments.perturb) * nominal[p], bounds.min, bounds.max)});
     quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,

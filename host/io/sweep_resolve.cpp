@@ -134,6 +134,7 @@ std::vector<Reduction> known_reductions(const Sweep& sweep, const ModelDescripti
 
 /// Where the quantity stands that `message` begins with; else where the ensemble does.
 SourcePosition position_in(const Sweep& sweep, const std::string& message) {
+  if (message.starts_with("model ")) return sweep.model_position;
   for (const SweepQuantity& entry : sweep.quantities) {
     if (message.starts_with('"' + entry.quantity.name + '"')) return entry.position;
   }

@@ -183,9 +183,15 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
                                quantity.name, did_you_mean(quantity.name, known)));
 }
 
+Bounds EnsembleInputs::bounds_of(const ModelDescription& model, Target target) {
+  const auto at = static_cast<std::size_t>(target.index);
+  if (target.place == Place::parameter) return model.parameters[at].bounds;
+  // Derivatives that are given have none, and come after the variables.
+  return target.place == Place::initial && at < model.variables.size() ? model.variables[at].bounds : Bounds{};
+}
+
 void EnsembleInputs::check_bounds(const ModelDescription& model, Target target, const SampledQuantity& quantity) {
-  if (target.place != Place::parameter) return;
-  const Bounds& bounds = model.parameters[static_cast<std::size_t>(target.index)].bounds;
+  const Bounds bounds = bounds_of(model, target);
   const std::optional<double> value = value_out_of_bounds(bounds, quantity.distribution);
   if (!value) return;
   const bool constant = quantity.distribution.is_constant();
@@ -203,7 +209,7 @@ void EnsembleInputs::set(Target target, double value) {
   }
 }
 
-void EnsembleInputs::finish_targets() {
+void EnsembleInputs::finish_targets(const ModelDescription& model) {
   for (const Target& target : targets_) {
     if (target.place == Place::parameter) sampled_parameters_.push_back(target.index);
     if (target.place == Place::initial) sampled_initial_.push_back(target.index);
@@ -211,6 +217,15 @@ void EnsembleInputs::finish_targets() {
   }
   std::sort(sampled_parameters_.begin(), sampled_parameters_.end());
   std::sort(sampled_initial_.begin(), sampled_initial_.end());
+  // The model's own values too.
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ParameterDescription& parameter = model.parameters[i];
+    const bool sampled =
+        std::binary_search(sampled_parameters_.begin(), sampled_parameters_.end(), static_cast<int>(i));
+    if (sampled || parameter.bounds.contain(parameters_[i])) continue;
+    throw UsageError(fmt::format("model \"{}\": parameter \"{}\" is {}", model.name, parameter.name,
+                                 out_of_bounds(parameters_[i], parameter.bounds)));
+  }
 }
 
 EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const SamplerSettings& settings,
@@ -252,7 +267,7 @@ EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const Samp
     }
     inputs.sample_ = std::move(planned);
   }
-  inputs.finish_targets();
+  inputs.finish_targets(model);
   return inputs;
 }
 
@@ -321,11 +336,11 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
       bad != table.values.end()) {
     throw UsageError(fmt::format("the table has {}, but needs finite numbers", *bad));
   }
+  std::vector<Bounds> bounds_of_columns;
+  for (const Target& target : inputs.targets_) bounds_of_columns.push_back(bounds_of(model, target));
   for (std::size_t k = 0; k < table.values.size(); ++k) {
     const std::size_t column = k % table.names.size();
-    const Target& target = inputs.targets_[column];
-    if (target.place != Place::parameter) continue;
-    const Bounds& bounds = model.parameters[static_cast<std::size_t>(target.index)].bounds;
+    const Bounds& bounds = bounds_of_columns[column];
     if (bounds.contain(table.values[k])) continue;
     const std::size_t row = k / table.names.size();
     throw UsageError(fmt::format("{}\"{}\" of instance {} is {}",
@@ -333,7 +348,7 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
                                  printable(table.names[column]), row, out_of_bounds(table.values[k], bounds)));
   }
   inputs.sample_ = std::make_shared<TableSample>(std::move(table));
-  inputs.finish_targets();
+  inputs.finish_targets(model);
   return inputs;
 }
 

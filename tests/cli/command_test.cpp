@@ -147,6 +147,23 @@ TEST_F(Command, SolveWarnsOfValuesOutOfRange) {
   EXPECT_EQ(described["parameters"][0]["min"], 0.0);
   EXPECT_EQ(described["parameters"][0]["max"], nullptr);
   expect_misuse("solve drain.mo --set rate=-1", {"manyfold: error: --set rate: is -1, below its minimum 0"});
+  expect_misuse("solve drain.mo --initial level=-1", {"manyfold: error: --initial level: is -1, below its minimum 0"});
+  const fs::path negative = sweep("drain.mo", "rate = 2\n[initial]\nlevel = -1");
+  expect_misuse("run " + negative.string(), {"sweep.toml:11:1: error: \"level\" is -1, below its minimum 0"});
+}
+
+// What `check` refuses, the others do.
+TEST_F(Command, AModelsOwnParameterKeepsToItsBounds) {
+  write("drain.mo",
+        "model Drain\n  parameter Real rate(min = 0) = -1;\n  Real level(start = 1, fixed = true);\nequation\n"
+        "  der(level) = -rate;\nend Drain;\n");
+  expect_misuse("check drain.mo", {"drain.mo: error: parameter 'rate' is -1, below its minimum 0"});
+  expect_misuse("solve drain.mo", {"manyfold: error: model 'Drain', parameter rate: is -1, below its minimum 0"});
+  expect_misuse("verify drain.mo", {"manyfold: error: model 'Drain', parameter rate: is -1, below its minimum 0"});
+  expect_misuse("run " + sweep("drain.mo", "").string(),
+                {"sweep.toml:1:9: error: model \"Drain\": parameter \"rate\" is -1, below its minimum 0"});
+  EXPECT_EQ(call("solve drain.mo --set rate=1").code, 0);
+  EXPECT_EQ(call("run " + sweep("drain.mo", "rate = 1").string()).code, 0);
 }
 
 TEST_F(Command, SolveProjectsOnTheConstraints) {

@@ -152,18 +152,22 @@ TEST(EnsembleInputs, UnknownAndRepeatedNamesAreRefusedWithTheNearestOne) {
 }
 
 // Of a normal distribution samples beyond six deviations do not count.
-TEST(EnsembleInputs, ParametersKeepToTheBoundsOfTheModel) {
+TEST(EnsembleInputs, InputsKeepToTheBoundsOfTheModel) {
   ModelDescription bounded = model();
   bounded.parameters[1].bounds = {0.0, 1.0};
-  const auto problem = [&](const Distribution& distribution) -> std::string {
+  bounded.variables[0].bounds.min = 0.0;
+  const auto problem = [&](const Distribution& distribution, const std::string& name = "valve") -> std::string {
+    const Kind kind = name == "level" ? Kind::initial : Kind::parameter;
     try {
-      EnsembleInputs::sampled(bounded, {"sobol", 4, 1}, {{Kind::parameter, "valve", distribution}});
+      EnsembleInputs::sampled(bounded, {"sobol", 4, 1}, {{kind, name, distribution}});
     } catch (const UsageError& error) {
       return error.what();
     }
     return "";
   };
   EXPECT_EQ(problem(Distribution::constant(-0.5)), "\"valve\" is -0.5, below its minimum 0");
+  EXPECT_EQ(problem(Distribution::constant(-1.0), "level"), "\"level\" is -1, below its minimum 0");
+  EXPECT_EQ(problem(Distribution::uniform(-1.0, 1.0), "level").substr(0, 24), "\"level\" may become -0.99");
   EXPECT_EQ(problem(Distribution::choice({0.5, 1.5, 0.25})),
             "\"valve\" may become 1.5, above its maximum 1: needs a distribution within its bounds");
   EXPECT_NE(problem(Distribution::normal(0.5, 0.1)).find("below its minimum 0"), std::string::npos);
@@ -175,6 +179,18 @@ TEST(EnsembleInputs, ParametersKeepToTheBoundsOfTheModel) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(), "\"valve\" of instance 1 is 1.25, above its maximum 1");
   }
+  try {
+    EnsembleInputs::tabulated(bounded, {{"level"}, {2.0, -0.5}});
+    FAIL() << "-0.5 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "\"level\" of instance 1 is -0.5, below its minimum 0");
+  }
+  // The model's own value, unless another is given.
+  bounded.parameters[1].value = 2.0;
+  EXPECT_EQ(problem(Distribution::constant(0.5)), "");
+  EXPECT_EQ(problem(Distribution::uniform(0.25, 0.5)), "");
+  EXPECT_EQ(problem(Distribution::constant(0.5), "pump"),
+            "model \"tank\": parameter \"valve\" is 2, above its maximum 1");
 }
 
 // Names of parameters come first, then those of variables, then the ends of the time span.

@@ -37,10 +37,12 @@ MANYFOLD_VECTOR_CODE Sums sums_of(const double* values, std::size_t rows, std::s
     for (std::size_t k = 0; k < lanes; ++k) add_value(x[k], sums.count[k], sums.mean[k], sums.min[k], sums.max[k]);
   }
   for (std::size_t k = 0; k < lanes; ++k) sums.mean[k] = mean_of(sums.mean[k], sums.count[k]);
+  double distances[lanes] = {};
   for (std::size_t row = 0; row < rows; ++row) {
     const double* x = values + row * stride;
-    for (std::size_t k = 0; k < lanes; ++k) add_square(x[k], sums.mean[k], sums.squares[k]);
+    for (std::size_t k = 0; k < lanes; ++k) add_square(x[k], sums.mean[k], sums.squares[k], distances[k]);
   }
+  for (std::size_t k = 0; k < lanes; ++k) correct_mean(sums.count[k], sums.mean[k], sums.squares[k], distances[k]);
   return sums;
 }
 

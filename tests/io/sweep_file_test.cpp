@@ -438,6 +438,10 @@ TEST_F(SweepFile, TimesMustRunWithTheTimeSpanAndStayInIt) {
   EXPECT_EQ(complaint(start + "times = [5.0, 5.0]\n"),
             "s.toml:4:9: error: times must be strictly monotone, but 5 follows 5");
   EXPECT_EQ(complaint(start + "times = \"end\"\n"), "accepted");
+  // Doubles beyond 2^49 are 1/8 apart: there are 25 from the start to the end.
+  const std::string late = "model = \"robertson\"\nt_span = [1e15, 1000000000000003]\n[output]\ntimes = ";
+  EXPECT_EQ(complaint(late + "25\n"), "accepted");
+  EXPECT_EQ(complaint(late + "26\n").substr(0, 61), "s.toml:4:9: error: times has 25 equal steps, of which two end");
   EXPECT_EQ(complaint(start + "times = { log = [0.0, 1.0, 5] }\n"),
             "s.toml:4:9: error: the ends of log times are 0 and 1, but must be positive, finite and different");
 }

@@ -207,6 +207,15 @@ TEST_F(Output, ALimitOfFileSizesEndsTheRunWithAMessage) {
   expect_only({"sweep.toml", "limit.toml"});
 }
 
+// Quantiles that fit the memory need no file: 20000 instances of 3 variables at 101 times are 48 MB.
+TEST_F(Output, ALimitOfFileSizesIsOfFilesAlone) {
+  std::ofstream(folder_ / "limit.toml")
+      << "model = \"robertson\"\n[solver]\nmethod = \"radau5\"\n[ensemble]\ninstances = 20000\n[output]\n"
+         "file = \"result.nc\"\ninstances = false\nstatistics = [\"quantile(0.5)\"]\n";
+  const Outcome outcome = call("run limit.toml", "", "ulimit -f 1000");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+}
+
 TEST_F(Output, ALimitOfProcessorTimeInterruptsTheRun) {
   sweep("long.toml", 3000000);
   const Outcome outcome = call("run long.toml", "", "ulimit -St 1");

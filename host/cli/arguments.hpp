@@ -80,17 +80,19 @@ struct ToleranceSettings {
   ParameterSettings by_variable;
 };
 
-/// VALUE or NAME=VALUE of every `--atol`.
+/// VALUE, which may be called default=VALUE, or NAME=VALUE of every `--atol`.
 inline ToleranceSettings tolerance_settings(const std::vector<std::string>& texts) {
   ToleranceSettings result;
   std::vector<std::string> named;
   for (const std::string& text : texts) {
-    if (text.find('=') != std::string::npos) {
+    // As in sweep files: the other variables.
+    const bool others = text.starts_with("default=");
+    if (!others && text.find('=') != std::string::npos) {
       named.push_back(text);
     } else if (result.all) {
       throw UsageError(fmt::format("--atol {}: is given twice for all variables", text));
     } else {
-      result.all = number(text, "--atol");
+      result.all = others ? assignment(text, "--atol").second : number(text, "--atol");
     }
   }
   result.by_variable = assignments(named, "--atol");

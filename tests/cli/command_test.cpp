@@ -188,6 +188,17 @@ TEST_F(Command, SolveWritesCsv) {
   EXPECT_EQ(count, 5);
 }
 
+// bouncing_ball_track has the mode `moving`; in Modelica models such numbers are observables.
+TEST_F(Command, DiscreteNumbersStandInTheTableOnce) {
+  const auto header = [&](const std::string& arguments) {
+    const std::string text = call("solve " + arguments + " --csv -").out;
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_TRUE(header("bouncing_ball_track").ends_with(",moving")) << header("bouncing_ball_track");
+  const std::string problems = manyfold::test::from_environment("MANYFOLD_SOURCE") + "/problems/";
+  EXPECT_EQ(header(problems + "thermostat/thermostat.mo --t-end 1"), "time,T,on");
+}
+
 TEST_F(Command, SolveShowsTheStateAtATerminalEvent) {
   EXPECT_EQ(call("solve overflow_tank --set inflow=0.05 --times 11 --csv tank.csv").code, 0);
   std::ifstream file(folder_ / "tank.csv");
@@ -371,7 +382,7 @@ TEST_F(Command, SomeFailedInstancesGiveExitCodeThree) {
 TEST_F(Command, AnInterruptLeavesWhatWasFinishedAndExits130) {
   const fs::path file = sweep("robertson", "k1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }",
                               "method = \"radau5\"", "instances = 3000000", "times = \"end\"");
-  const pid_t child = start("run " + file.string());
+  const pid_t child = start("run --json " + file.string());
   // Long enough to finish some instances, far from all of them.
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   kill(child, SIGINT);
@@ -388,6 +399,9 @@ TEST_F(Command, AnInterruptLeavesWhatWasFinishedAndExits130) {
   const auto finished = std::count(status.begin(), status.end(), 0);
   EXPECT_GT(finished, 0);
   EXPECT_EQ(finished + std::count(status.begin(), status.end(), 9), 3000000);
+  const json summary = json::parse(outcome.out);
+  EXPECT_NEAR(summary["instances_per_second"].get<double>() * summary["wall_seconds"].get<double>(),
+              static_cast<double>(finished), 1e-6 * static_cast<double>(finished));
   nc_close(id);
 }
 
@@ -700,6 +714,8 @@ TEST_F(Command, OptionsTakeDecimalNumbers) {
     expect_misuse(solve + option + "inf", {"manyfold: error: " + name + " is 'inf', but must be a finite number\n"});
     expect_misuse(solve + option + "1e-400", {name + " is '1e-400', but must be a number that a double holds"});
   }
+  EXPECT_EQ(json::parse(call(solve + "--t-end 1 --atol default=1e-3 --atol y2=1e-9").out)["stats"],
+            json::parse(call(solve + "--t-end 1 --atol 1e-3 --atol y2=1e-9").out)["stats"]);
   expect_misuse(solve + "--atol default=", {"--atol default is '', but must be a decimal number\n"});
   expect_misuse("run s.toml --seed 0x10", {"--seed is '0x10', but must be an integer of at least 0\n"});
   expect_misuse("run s.toml --instances 2.5", {"--instances is '2.5', but must be an integer from 1 to 1000000000000"});

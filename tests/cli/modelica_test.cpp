@@ -332,6 +332,9 @@ TEST_F(ModelicaFiles, CompileTellsTheStructure) {
   EXPECT_EQ(slurp(folder_ / "again.hpp"), first);
   const Outcome words = call("compile " + model("rlc_index2") + " --explain");
   EXPECT_NE(words.out.find("structural index 2, 1 degree of freedom"), std::string::npos) << words.out;
+  const Outcome both = call("compile " + model("rlc_index2") + " --explain --json");
+  EXPECT_EQ(json::parse(both.out)["explanation"], words.out);
+  EXPECT_NE(call("compile " + model("rlc_index2")).out.find(" index 2, 1 state, "), std::string::npos);
 }
 
 // Diodes, from 3 V with exponents of 120: at rest, and in a loop of algebraic equations. From one voltage of each the

@@ -72,7 +72,7 @@ class SweepReader : SweepValues {
     const auto name = text(*node, "model");
     if (!name) return;
     const std::filesystem::path file(*name);
-    const bool is_file = file.extension() == ".hpp" || file.extension() == ".mo";
+    const bool is_file = file.extension() == ".hpp" || file.extension() == ".mo" || file.extension() == ".bmo";
     sweep_.model = is_file ? (sweep_.path.parent_path() / file).string() : *name;
   }
 

@@ -594,6 +594,7 @@ TEST_F(SweepFile, UnitsOfTablesThatAreNotTheModelsAreTold) {
 TEST_F(SweepFile, ModelFilesAreRelativeToTheSweepFile) {
   EXPECT_EQ(parse("model = \"models/tank.hpp\"\n").model, (folder_ / "models/tank.hpp").string());
   EXPECT_EQ(parse("model = \"/a/tank.mo\"\n").model, "/a/tank.mo");
+  EXPECT_EQ(parse("model = \"tank.bmo\"\n").model, (folder_ / "tank.bmo").string());
 }
 
 TEST_F(SweepFile, AStructuralParameterIsAnIntegerConstantInRange) {

@@ -155,7 +155,7 @@ TEST_F(Output, NamesWithControlCharactersDoNotReachTheTerminal) {
   std::ofstream(folder_ / "cases.csv") << "k1,k2\n0.04,1\x01\x1b[2J3\n";
   std::ofstream(folder_ / "table.toml")
       << "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
-  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x01\\x1b[2J3\", but needs a number"});
+  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x01\\x1b[2J3\", but needs a decimal number"});
   std::ofstream(folder_ / "nul.toml") << "model = \"robertson\"\n[output]\nfile = \"a\\u0000b.nc\"\n";
   expect_misuse("run nul.toml", {"nul.toml:3:8: error: output.file is \"a\\x00b.nc\", but must be a text without NUL"});
 }

@@ -1,8 +1,8 @@
 #pragma once
 // Numbers and names on the command line.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,16 +15,22 @@
 #include <manyfold/tolerances.hpp>
 
 #include "host/text/nearest_name.hpp"
+#include "host/text/number.hpp"
 
 namespace manyfold::cli {
 
 inline double number(const std::string& text, const std::string& what) {
   double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    throw UsageError(fmt::format("{}: '{}' is not a finite number", what, text));
-  }
-  return value;
+  const std::string need = read_number(text, value);
+  if (need.empty()) return value;
+  throw UsageError(fmt::format("{} is '{}', but must be {}", what, text, need));
+}
+
+inline std::int64_t integer(const std::string& text, const std::string& what, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const std::string need = read_integer(text, least, most, value);
+  if (need.empty()) return value;
+  throw UsageError(fmt::format("{} is '{}', but must be {}", what, text, need));
 }
 
 /// NAME=VALUE of option `option`.
@@ -74,17 +80,19 @@ struct ToleranceSettings {
   ParameterSettings by_variable;
 };
 
-/// VALUE or NAME=VALUE of every `--atol`.
+/// VALUE, which may be called default=VALUE, or NAME=VALUE of every `--atol`.
 inline ToleranceSettings tolerance_settings(const std::vector<std::string>& texts) {
   ToleranceSettings result;
   std::vector<std::string> named;
   for (const std::string& text : texts) {
-    if (text.find('=') != std::string::npos) {
+    // As in sweep files: the other variables.
+    const bool others = text.starts_with("default=");
+    if (!others && text.find('=') != std::string::npos) {
       named.push_back(text);
     } else if (result.all) {
       throw UsageError(fmt::format("--atol {}: is given twice for all variables", text));
     } else {
-      result.all = number(text, "--atol");
+      result.all = others ? assignment(text, "--atol").second : number(text, "--atol");
     }
   }
   result.by_variable = assignments(named, "--atol");
@@ -113,12 +121,15 @@ inline std::vector<double> parameters_as_set(const ModelDescription& model, cons
   for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
   for (const auto& [name, value] : settings) {
     if (name == model.structural.name) continue;
-    const auto at = static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name));
-    const Bounds& bounds = model.parameters[at].bounds;
-    if (!bounds.contain(value)) {
-      throw UsageError(fmt::format("--set {}: is {}", name, out_of_bounds(value, bounds)));
-    }
-    parameters[at] = value;
+    parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const ParameterDescription& parameter = model.parameters[i];
+    if (parameter.bounds.contain(parameters[i])) continue;
+    const bool own =
+        std::none_of(settings.begin(), settings.end(), [&](const auto& one) { return one.first == parameter.name; });
+    throw UsageError(fmt::format("{} {}: is {}", own ? "model '" + model.name + "', parameter" : "--set",
+                                 parameter.name, out_of_bounds(parameters[i], parameter.bounds)));
   }
   return parameters;
 }

@@ -18,9 +18,10 @@
 
 namespace manyfold::cli {
 
-/// Tells, on standard error, what the user waits for.
+/// Tells, on standard error, what the user waits for, or is warned of. Warnings of files carry their place.
 inline void announce(const std::string& line) {
-  std::cerr << "manyfold: " << printable(line, "\n\t") << std::endl;
+  const bool placed = line.find(": warning: ") != std::string::npos;
+  std::cerr << (placed ? "" : "manyfold: ") << printable(line, "\n\t") << std::endl;
 }
 
 /// On standard output. Names of files need not be UTF-8, but JSON is.

@@ -45,13 +45,19 @@ int compile(const CompileArguments& arguments) {
   if (arguments.emit) write_text(*arguments.emit, model.header);
   if (arguments.picture) write_text(*arguments.picture, model.picture);
   if (arguments.json) {
-    print(summary(model));
+    nlohmann::ordered_json json = summary(model);
+    if (arguments.explain) json["explanation"] = model.explanation;
+    print(json);
   } else if (arguments.explain) {
     std::cout << model.explanation;
   } else {
-    std::cout << fmt::format("{}: {} equations, structural index {}, {} states, {} tearing variables\n", model.name,
-                             model.equations, model.structural_index, model.states.size(),
-                             model.tearing_variables.size());
+    const auto count = [](std::size_t number, const std::string& noun) {
+      return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+    };
+    std::cout << fmt::format("{}: {}, structural index {}, {}, {}\n", model.name,
+                             count(static_cast<std::size_t>(model.equations), "equation"), model.structural_index,
+                             count(model.states.size(), "state"),
+                             count(model.tearing_variables.size(), "tearing variable"));
   }
   return all_succeeded;
 }

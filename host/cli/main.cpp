@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "build_config.hpp"
+#include "host/cli/arguments.hpp"
 #include "host/cli/commands.hpp"
 #include "host/cli/common.hpp"
 #include "host/engine/signal_stack.hpp"
@@ -67,6 +69,29 @@ struct Command {
   std::function<int()> call;
 };
 
+/// An option for a number, which is written as everywhere else.
+template <class Number>
+CLI::Option* add_number(CLI::App* app, const std::string& name, Number& target, const std::string& text) {
+  const auto take = [&target, name](const std::string& given) { target = cli::number(given, name); };
+  return app->add_option_function<std::string>(name, take, text)->type_name("NUMBER");
+}
+
+/// The same for an integer from `least` to `most`.
+template <class Integer>
+CLI::Option* add_integer(CLI::App* app, const std::string& name, Integer& target, std::int64_t least, std::int64_t most,
+                         const std::string& text) {
+  const auto take = [&target, name, least, most](const std::string& given) {
+    target = cli::integer(given, name, least, most);
+  };
+  return app->add_option_function<std::string>(name, take, text)->type_name("NUMBER");
+}
+
+constexpr std::int64_t any_size = std::numeric_limits<std::int64_t>::max();
+
+std::string shown(double number) {
+  return fmt::format("{}", number);
+}
+
 /// What needs no more than a model.
 void add_inquiries(CLI::App& app, std::string& model, bool& json, std::vector<Command>& commands) {
   CLI::App* list = app.add_subcommand("list", "List the built-in models");
@@ -96,9 +121,8 @@ void add_cache(CLI::App& app, cli::CacheArguments& arguments, std::vector<Comman
       cache->add_flag("--list")->description("Model, method, size and last use of each, the default");
   CLI::Option* cache_clear = cache->add_flag("--clear", arguments.clear, "Delete them");
   cache_clear->excludes(cache_list);
-  cache
-      ->add_option("--limit", arguments.limit,
-                   "Delete the least recently used ones until the rest has at most so many MiB")
+  add_number(cache, "--limit", arguments.limit,
+             "Delete the least recently used ones until the rest has at most so many MiB")
       ->excludes(cache_list)
       ->excludes(cache_clear);
   cache->add_flag("--json", arguments.json, "Print JSON");
@@ -122,18 +146,18 @@ void add_run(CLI::App& app, cli::RunArguments& arguments, std::vector<Command>& 
   SweepOverrides& overrides = arguments.overrides;
   run->add_option("--set", arguments.parameters, "Parameter of all instances: NAME=VALUE; the option once for each")
       ->allow_extra_args(false);
-  run->add_option("--instances", overrides.instances, "Number of instances");
-  run->add_option("--seed", overrides.seed, "Seed of the sampler");
+  add_integer(run, "--instances", overrides.instances, 1, most_instances, "Number of instances");
+  add_integer(run, "--seed", overrides.seed, 0, any_size, "Seed of the sampler");
   run->add_option("--method", overrides.method, "Method, see 'manyfold info'");
-  run->add_option("--rtol", overrides.rtol, "Relative tolerance");
+  add_number(run, "--rtol", overrides.rtol, "Relative tolerance");
   run->add_option("--atol", arguments.atol, "Absolute tolerance: VALUE for all variables, NAME=VALUE for one")
       ->allow_extra_args(false);
   run->add_option("--backend", overrides.backend, "auto, cpu or cuda");
-  run->add_option("--threads", overrides.threads, "Worker threads; 0: one per processor")->check(CLI::Range(0, 65536));
+  add_integer(run, "--threads", overrides.threads, 0, 65536, "Worker threads; 0: one per processor");
   run->add_option("--linear-solver", overrides.linear_solver,
                   "auto, own, cublas or cusolver: who factorises full matrices on a GPU");
-  run->add_option("--verify", overrides.verify,
-                  "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
+  add_number(run, "--verify", overrides.verify,
+             "Share of the instances to verify with other methods at a tighter tolerance: 0.01");
   run->add_flag("--force", arguments.force, "Replace the result file if there is one");
   run->add_flag("--json", arguments.json, "Print one JSON object on standard output");
   run->footer(
@@ -157,18 +181,19 @@ void add_solve(CLI::App& app, cli::SolveArguments& arguments, std::vector<Comman
           "What is given at the start: steady_state, projected, or names of variables and derivatives: x,der(y)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  solve->add_option("--t-end", arguments.t_end, "End time; default: the model's");
+  add_number(solve, "--t-end", arguments.t_end, "End time; default: the model's");
   solve->add_option("--times", arguments.times,
                     "Output times: a count, at equal distances with both ends, or t1,t2,...");
-  solve->add_option("--rtol", arguments.options.rtol, "Relative tolerance")->capture_default_str();
+  add_number(solve, "--rtol", arguments.options.rtol, "Relative tolerance")->default_str(shown(arguments.options.rtol));
   solve
       ->add_option("--atol", arguments.atol,
                    "Absolute tolerance: VALUE for all variables, default 1e-09, or NAME=VALUE for one")
       ->allow_extra_args(false);
-  solve->add_option("--max-step", arguments.options.max_step, "Longest step; default: none");
-  solve->add_option("--first-step", arguments.options.first_step, "First step; default: chosen from y and y'");
-  solve->add_option("--max-steps", arguments.options.max_steps, "Step attempts before it ends with max_steps")
-      ->capture_default_str();
+  add_number(solve, "--max-step", arguments.options.max_step, "Longest step; default: none");
+  add_number(solve, "--first-step", arguments.options.first_step, "First step; default: chosen from y and y'");
+  add_integer(solve, "--max-steps", arguments.options.max_steps, 1, std::int64_t{1} << 62,
+              "Step attempts before it ends with max_steps")
+      ->default_str(fmt::format("{}", arguments.options.max_steps));
   solve->add_option("--method", arguments.options.method, "Method, see 'manyfold info'")->capture_default_str();
   solve->add_option("--backend", arguments.options.backend, "auto, cpu or cuda")->capture_default_str();
   solve
@@ -202,26 +227,58 @@ void add_verify(CLI::App& app, cli::VerifyArguments& arguments, std::vector<Comm
   CLI::App* verify = app.add_subcommand(
       "verify", "Check the accuracy of a model's solutions against other methods at a tighter tolerance");
   verify->add_option("MODEL", arguments.model, "Built-in name or model file")->required();
-  verify->add_option("--instances", arguments.instances, "Instances with perturbed parameters, beside the nominal")
-      ->capture_default_str();
+  add_integer(verify, "--instances", arguments.instances, 0, any_size,
+              "Instances with perturbed parameters, beside the nominal")
+      ->default_str(fmt::format("{}", arguments.instances));
   verify->add_option("--method", arguments.method, "Method to verify, see 'manyfold info'")->capture_default_str();
-  verify->add_option("--rtol", arguments.rtol, "Relative tolerance, or several: 1e-3,1e-6")
+  const auto take_rtol = [&arguments](const std::vector<std::string>& given) {
+    arguments.rtol.clear();
+    for (const std::string& text : given) arguments.rtol.push_back(cli::number(text, "--rtol"));
+  };
+  verify
+      ->add_option_function<std::vector<std::string>>("--rtol", take_rtol, "Relative tolerance, or several: 1e-3,1e-6")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->capture_default_str();
-  verify->add_option("--atol", arguments.atol, "Absolute tolerance; default: rtol / 1000");
-  verify->add_option("--perturb", arguments.perturb, "Share by which every parameter varies at most")
-      ->capture_default_str();
+      ->type_name("NUMBER")
+      ->default_str(shown(arguments.rtol.front()));
+  add_number(verify, "--atol", arguments.atol, "Absolute tolerance; default: rtol / 1000");
+  add_number(verify, "--perturb", arguments.perturb, "Share by which every parameter varies at most")
+      ->default_str(shown(arguments.perturb));
   verify->add_option("--set", arguments.parameters, "Parameter: NAME=VALUE; the option once for each")
       ->allow_extra_args(false);
-  verify->add_option("--t-end", arguments.t_end, "End time; default: the model's");
-  verify->add_option("--seed", arguments.seed, "Of the perturbations")->capture_default_str();
+  add_number(verify, "--t-end", arguments.t_end, "End time; default: the model's");
+  add_integer(verify, "--seed", arguments.seed, 0, any_size, "Of the perturbations")
+      ->default_str(fmt::format("{}", arguments.seed));
   verify->add_flag("--json", arguments.json, "Print one JSON object on standard output");
   verify->footer(
       "Errors are in units of atol + rtol |y|; up to 100 of them are taken as accurate (times 1/h and 1/h^2 for\n"
       "variables of index 2 and 3, h: the mean step). 'doubt' is how far two references are apart.\n"
       "Exit codes: 0 verified, 3 not: inaccurate, failed, or the references disagree; 2 misuse.");
   commands.push_back({verify, [&arguments] { return cli::verify(arguments); }});
+}
+
+/// What is wrong with the words of the command line.
+std::string misuse_text(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> given = app.get_subcommands();
+  const CLI::App& at = given.empty() ? app : *given.front();
+  const std::string command = given.empty() ? "" : at.get_name() + " ";
+  const std::string place = given.empty() ? "" : at.get_name() + ": ";
+  const std::vector<std::string> left = at.remaining();
+  const bool too_many = given.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (!too_many || left.empty()) return fmt::format("{}{}: see 'manyfold {}--help'", place, error.what(), command);
+  const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+  const auto option = std::find_if(left.begin(), left.end(), is_option);
+  if (option == left.end() && !given.empty()) return fmt::format("{}'{}' is one word too many", place, left.front());
+  std::vector<std::string> known;
+  if (option == left.end()) {
+    for (const CLI::App* one : app.get_subcommands({})) known.push_back(one->get_name());
+    return fmt::format("unknown subcommand '{}'{}", left.front(), did_you_mean(left.front(), known));
+  }
+  for (const CLI::Option* one : at.get_options()) {
+    if (is_option(one->get_name())) known.push_back(one->get_name());
+  }
+  const std::string name = option->substr(0, option->find('='));
+  return fmt::format("{}unknown option '{}'{}", place, name, did_you_mean(name, known));
 }
 
 int dispatch(int argc, char** argv) {
@@ -255,7 +312,9 @@ int dispatch(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 has codes of its own: anything but help and version is misuse.
-    return app.exit(error) == 0 ? cli::all_succeeded : cli::misuse;
+    if (error.get_exit_code() != 0) throw UsageError(misuse_text(app, error));
+    app.exit(error);
+    return cli::all_succeeded;
   }
   return std::find_if(commands.begin(), commands.end(), [](const Command& command) { return command.app->parsed(); })
       ->call();

@@ -398,6 +398,7 @@ int run(const RunArguments& arguments) {
   if (!made) return interrupted;
   PreparedJob& prepared = *made;
   if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
+  for (const std::string& warning : resolved->warnings) announce("warning: " + warning);
   warn_of_start(sweep, *resolved, prepared.model());
   prepared.job().stop = &stop_requested;
   ResultFileSettings settings = file_settings(sweep, *resolved, prepared);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 
 #include <manyfold/error.hpp>
@@ -22,8 +23,8 @@ OutputTimes output_times(const SolveArguments& arguments) {
   if (arguments.times.empty()) return arguments.json ? OutputTimes::end() : OutputTimes::equal_steps(11);
   if (arguments.times == "end") return OutputTimes::end();
   if (arguments.times.find(',') == std::string::npos) {
-    const double count = number(arguments.times, "--times");
-    if (count != std::floor(count) || count < 2 || count > 1e7) {
+    std::int64_t count = 0;
+    if (!read_integer(arguments.times, 2, 10'000'000, count).empty()) {
       throw UsageError(
           fmt::format("--times {}: needs a whole number from 2 to 1e7, or a list t1,t2,...", arguments.times));
     }
@@ -86,6 +87,9 @@ void set_instance(Job& job, const SolveArguments& arguments, const ParameterSett
     const auto index = static_cast<std::size_t>(index_of(name, quantities, "variable", model.name));
     if (const std::string problem = quantities[index].problem_of_initial(); !problem.empty()) {
       throw UsageError(fmt::format("--initial {}: {}", name, problem));
+    }
+    if (const Bounds& bounds = quantities[index].bounds; !bounds.contain(value)) {
+      throw UsageError(fmt::format("--initial {}: is {}", name, out_of_bounds(value, bounds)));
     }
     initial[index] = value;
   }
@@ -152,27 +156,40 @@ void print_json(const PreparedJob& prepared, const Chunk& result) {
 /// A line of the output.
 struct SolutionRow {
   double time = 0.0;
-  std::vector<double> values;  ///< of the model's output quantities
+  std::vector<double> values;  ///< of what is saved
 };
 
+/// All that can be saved, each name once: discrete numbers of Modelica models are observables too.
+std::vector<int> quantities_of(const ModelDescription& model) {
+  std::set<std::string> names;
+  std::vector<int> saved;
+  const std::vector<VariableDescription> all = model.all_quantities();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (names.insert(all[i].name).second) saved.push_back(static_cast<int>(i));
+  }
+  return saved;
+}
+
 /// The output times; after a terminal event, those before it and the state at the end.
-std::vector<SolutionRow> rows_of(const ModelDescription& model, const Chunk& result) {
-  const std::size_t n = model.variables.size();
-  const std::size_t saved = n + model.observables.size();
+std::vector<SolutionRow> rows_of(const PreparedJob& prepared, const Chunk& result) {
+  const std::size_t n = prepared.model().variables.size();
+  const std::vector<int>& saved = prepared.job().saved;
   const InstanceOutcome& outcome = result.outcomes[0];
   const bool cut = outcome.status == Status::terminated_by_event || outcome.status == Status::assertion_violated;
   const double direction = result.t_span[1] < result.t_span[0] ? -1.0 : 1.0;
   std::vector<SolutionRow> rows;
   for (std::size_t k = 0; k < result.times.size(); ++k) {
     if (cut && direction * result.times[k] >= direction * outcome.t_reached) break;
-    const double* values = result.values.data() + k * saved;
-    rows.push_back({result.times[k], {values, values + saved}});
+    const double* values = result.values.data() + k * saved.size();
+    rows.push_back({result.times[k], {values, values + saved.size()}});
   }
   if (cut) {
-    // Derivatives come between variables and observables.
-    const double* end = result.end_states.data();
-    rows.push_back({outcome.t_reached, {end, end + n}});
-    rows.back().values.insert(rows.back().values.end(), end + 2 * n, end + n + saved);
+    rows.push_back({outcome.t_reached, {}});
+    for (const int index : saved) {
+      // Derivatives come between variables and the others.
+      const auto at = static_cast<std::size_t>(index);
+      rows.back().values.push_back(result.end_states[at < n ? at : n + at]);
+    }
   }
   return rows;
 }
@@ -185,12 +202,13 @@ std::string csv_field(const std::string& text) {
   return field + '"';
 }
 
-std::string csv(const ModelDescription& model, const Chunk& result) {
+std::string csv(const PreparedJob& prepared, const Chunk& result) {
   std::string text = "time";
-  for (const VariableDescription& quantity : model.output_quantities())
-    text.append(",").append(csv_field(quantity.name));
+  for (const int index : prepared.job().saved) {
+    text.append(",").append(csv_field(prepared.model().output_quantity(index).name));
+  }
   text += '\n';
-  for (const SolutionRow& row : rows_of(model, result)) {
+  for (const SolutionRow& row : rows_of(prepared, result)) {
     text += fmt::format("{}", row.time);
     for (const double value : row.values) text += fmt::format(",{}", value);
     text += '\n';
@@ -200,8 +218,7 @@ std::string csv(const ModelDescription& model, const Chunk& result) {
 
 void print_table(const PreparedJob& prepared, const Chunk& result) {
   const ModelDescription& model = prepared.model();
-  const std::vector<VariableDescription> saved = model.output_quantities();
-  const std::vector<SolutionRow> rows = rows_of(model, result);
+  const std::vector<SolutionRow> rows = rows_of(prepared, result);
   std::vector<std::string> times;
   std::size_t width = 14;
   for (const SolutionRow& row : rows) {
@@ -209,7 +226,9 @@ void print_table(const PreparedJob& prepared, const Chunk& result) {
     width = std::max(width, times.back().size());
   }
   std::cout << fmt::format("{:>{}}", "time", width);
-  for (const VariableDescription& quantity : saved) std::cout << fmt::format(" {:>16}", quantity.name);
+  for (const int index : prepared.job().saved) {
+    std::cout << fmt::format(" {:>16}", model.output_quantity(index).name);
+  }
   std::cout << '\n';
   for (std::size_t k = 0; k < rows.size(); ++k) {
     std::cout << fmt::format("{:>{}}", times[k], width);
@@ -291,10 +310,10 @@ void print_failure(const ModelDescription& model, const Chunk& result) {
 void warn_of_values(const PreparedJob& prepared, const Chunk& result) {
   const SolverOptions& options = prepared.job().options;
   const double largest_atol = *std::ranges::max_element(options.atol);
-  const std::vector<VariableDescription> saved = prepared.model().output_quantities();
-  const std::vector<SolutionRow> rows = rows_of(prepared.model(), result);
-  for (std::size_t k = 0; k < saved.size(); ++k) {
-    const Bounds& bounds = saved[k].bounds;
+  const std::vector<SolutionRow> rows = rows_of(prepared, result);
+  for (std::size_t k = 0; k < prepared.job().saved.size(); ++k) {
+    const VariableDescription& quantity = prepared.model().output_quantity(prepared.job().saved[k]);
+    const Bounds& bounds = quantity.bounds;
     // Observables come after the variables.
     const double atol = k < options.atol.size() ? options.atol[k] : largest_atol;
     const auto wrong = [&](const SolutionRow& row) {
@@ -306,7 +325,7 @@ void warn_of_values(const PreparedJob& prepared, const Chunk& result) {
     const auto first = std::ranges::find_if(rows, wrong);
     if (first == rows.end()) continue;
     const double value = first->values[k];
-    announce(fmt::format("warning: {} is {}, at t = {}; out of range at {} of {} output times", saved[k].name,
+    announce(fmt::format("warning: {} is {}, at t = {}; out of range at {} of {} output times", quantity.name,
                          std::isfinite(value) ? out_of_bounds(value, bounds) : "no finite number",
                          time_text(first->time, result.t_span[0], 9), std::ranges::count_if(rows, wrong), rows.size()));
   }
@@ -323,6 +342,7 @@ int solve(const SolveArguments& arguments) {
   const ModelDescription model = describe(job);
   job.options.atol = absolute_tolerances(atol, model);
   set_instance(job, arguments, settings, model, times);
+  job.saved = quantities_of(model);
   const PreparedJob prepared(std::move(job));
   if (const std::string warning = prepared.warning(); !warning.empty()) announce("warning: " + warning);
   InMemoryResult memory;
@@ -331,7 +351,7 @@ int solve(const SolveArguments& arguments) {
   if (arguments.json) {
     print_json(prepared, result);
   } else if (arguments.csv) {
-    write_text(*arguments.csv, csv(prepared.model(), result));
+    write_text(*arguments.csv, csv(prepared, result));
   } else {
     print_table(prepared, result);
   }

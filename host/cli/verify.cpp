@@ -197,12 +197,6 @@ void check(const VerifyArguments& arguments) {
       throw UsageError("--atol " + problem);
     }
   }
-  if (arguments.instances < 0) {
-    throw UsageError(fmt::format("--instances {}: needs a number that is not negative", arguments.instances));
-  }
-  if (arguments.seed < 0) {
-    throw UsageError(fmt::format("--seed {}: needs a number that is not negative", arguments.seed));
-  }
   if (!(arguments.perturb >= 0.0 && arguments.perturb < 1.0)) {
     throw UsageError(fmt::format("--perturb {}: needs a number from 0 to less than 1", arguments.perturb));
   }
@@ -214,7 +208,6 @@ EnsembleInputs perturbed(const ModelDescription& model, const std::vector<double
   std::vector<SampledQuantity> quantities;
   for (std::size_t p = 0; p < nominal.size(); ++p) {
     const Bounds& bounds = model.parameters[p].bounds;
-    if (!bounds.contain(nominal[p])) continue;
     const auto [low, high] = std::minmax({std::clamp((1.0 - arguments.perturb) * nominal[p], bounds.min, bounds.max),
                                           std::clamp((1.0 + arguments.perturb) * nominal[p], bounds.min, bounds.max)});
     quantities.push_back({SampledQuantity::Kind::parameter, model.parameters[p].name,

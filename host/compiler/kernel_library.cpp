@@ -25,6 +25,7 @@
 #include "host/compiler/toolchain.hpp"
 #include "host/engine/installation.hpp"
 #include "host/text/loader_error.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -181,7 +182,7 @@ LoadedKernel load_description(const KernelRequest& request, const std::function<
                                       flags,
                                       fmt::format("{}-{}", short_stem(source), instruction_set),
                                       {request.model, "description", instruction_set},
-                                      fmt::format("reading {} ...", request.model)},
+                                      fmt::format("reading {} ...", printable(request.model))},
                                      announce);
   if (!loaded.model.wrong.empty()) {
     throw UsageError(fmt::format("{}: error: {}", source.file.string(), loaded.model.wrong));
@@ -219,7 +220,7 @@ LoadedKernel load_kernel(const KernelRequest& request, const std::function<void(
        kernel_flags(instruction_set),
        fmt::format("{}-{}-{}-{}", short_stem(source), method.name, request.options.precision, instruction_set),
        {request.model, method.name, fmt::format("{} {}", request.options.precision, instruction_set)},
-       fmt::format("compiling {} with {}{} in {} for {} ...", request.model, method.name,
+       fmt::format("compiling {} with {}{} in {} for {} ...", printable(request.model), method.name,
                    request.options.projection ? " and projection" : "", request.options.precision, instruction_set)},
       announce);
   loaded.model = model;

@@ -103,9 +103,8 @@ ModelSource find_model(const std::string& model) {
     const Translated found = translated(path);
     return {found.header, false, path.stem().string(), found.warnings};
   }
-  throw UsageError(fmt::format(
-      "unknown model '{}'{}; a model is a built-in name (see 'manyfold list') or the path of a .hpp or .mo file", model,
-      did_you_mean(model, names)));
+  throw UsageError(fmt::format("unknown model '{}'{}; a model is a built-in name or the path of a .hpp or .mo file",
+                               model, did_you_mean(model, names)));
 }
 
 std::string short_stem(const ModelSource& source) {

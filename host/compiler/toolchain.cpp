@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
@@ -14,6 +14,7 @@
 
 #include "build_config.hpp"
 #include "host/engine/installation.hpp"
+#include "host/text/number.hpp"
 
 namespace manyfold {
 
@@ -79,19 +80,16 @@ fs::path kernel_cache() {
 }
 
 std::uintmax_t kernel_cache_limit() {
-  constexpr std::uintmax_t mebibyte = 1 << 20;
-  constexpr std::uintmax_t least = 16;  // what one run uses
-  constexpr std::uintmax_t usual = 2048;
+  constexpr std::int64_t mebibyte = 1 << 20;
+  constexpr std::int64_t least = 16;  // what one run uses
+  std::int64_t number = 2048;
   const std::string own = environment("MANYFOLD_CACHE_LIMIT");
-  if (own.empty()) return usual * mebibyte;
-  std::uintmax_t number = 0;
-  const auto [end, error] = std::from_chars(own.data(), own.data() + own.size(), number);
-  if (error != std::errc() || end != own.data() + own.size() || number < least || number > UINTMAX_MAX / mebibyte) {
-    throw UsageError(fmt::format(
-        "the environment variable MANYFOLD_CACHE_LIMIT is '{}', but must be a whole number of MiB, at least {}", own,
-        least));
+  const std::string need = own.empty() ? "" : read_integer(own, least, INT64_MAX / mebibyte, number);
+  if (!need.empty()) {
+    throw UsageError(
+        fmt::format("the environment variable MANYFOLD_CACHE_LIMIT is '{}', but must be {}, in MiB", own, need));
   }
-  return number * mebibyte;
+  return static_cast<std::uintmax_t>(number * mebibyte);
 }
 
 fs::path kernel_compiler() {

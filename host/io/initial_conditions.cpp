@@ -66,7 +66,8 @@ std::vector<int> given_at_start(const ModelDescription& model, const std::vector
   }
   if (model.always_projected) return given_beside_constraints(model, names);
   std::vector<std::string> differential;
-  std::vector<std::string> known = {"steady_state", "projected"};
+  std::vector<std::string> known;
+  if (names.size() == 1) known = {"steady_state", "projected"};
   for (const VariableDescription& variable : model.variables) {
     if (variable.index > 1) return given_beside_constraints(model, names);
     known.push_back(variable.name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,6 +61,21 @@ std::optional<std::string> OutputTimes::problem(double t_begin, double t_end, bo
   if (times_.size() > 1 && (times_[1] > times_[0]) != (t_end > t_begin)) {
     return fmt::format("times run from {} to {}, but the time span from {} to {}", times_.front(), times_.back(),
                        t_begin, t_end);
+  }
+  if (!absolute() && count_ > 1) {
+    // Of steps that are wider than two neighbouring doubles are apart, none is empty.
+    const double last = std::max(std::abs(t_begin), std::abs(t_end));
+    const double gap = std::nextafter(last, std::numeric_limits<double>::infinity()) - last;
+    const double step = std::abs(t_end - t_begin) / (count_ - 1);
+    if (step < 2.0 * gap) {
+      std::vector<double> all(static_cast<std::size_t>(count_));
+      fill(t_begin, t_end, all.data());
+      const auto equal = std::adjacent_find(all.begin(), all.end());
+      if (equal != all.end()) {
+        return fmt::format("times has {} equal steps, of which two end at {}: between {} and {} doubles are {} apart",
+                           count_ - 1, *equal, t_begin, t_end, gap);
+      }
+    }
   }
   const auto [low, high] = std::minmax(t_begin, t_end);
   for (const double time : times_) {

@@ -18,6 +18,7 @@
 
 #include "host/io/no_value.hpp"
 #include "host/io/vector_code.hpp"
+#include "host/text/printable.hpp"
 
 namespace manyfold {
 namespace {
@@ -148,22 +149,29 @@ ColumnSpill::ColumnSpill(const std::filesystem::path& beside, std::size_t column
     : columns_(columns), capacity_(static_cast<std::size_t>(instances)) {
   const std::size_t bytes = std::max(columns_ * capacity_ * sizeof(double), sizeof(double));
   const bool in_memory = static_cast<double>(bytes) <= memory_for_quantiles;
-  std::string name = beside.string() + ".scratch-XXXXXX";
-  const auto fail = [&](const char* what, int error) {
-    throw std::runtime_error(fmt::format("{}: {:.3g} GB for quantiles cannot be {}: {}", name,
-                                         static_cast<double>(bytes) / 1e9, what, std::strerror(error)));
+  const auto fail = [&](int error) {
+    throw std::runtime_error(fmt::format("{}: {:.3g} GB for quantiles cannot be taken{}: {}{}",
+                                         printable(beside.string()), static_cast<double>(bytes) / 1e9,
+                                         in_memory ? "" : " beside it", std::strerror(error),
+                                         error == EFBIG ? " (ulimit -f)" : ""));
   };
-  const int file = in_memory ? ::memfd_create("manyfold-quantiles", MFD_CLOEXEC) : ::mkstemp(name.data());
-  if (file < 0) fail("created", errno);
-  if (!in_memory) ::unlink(name.c_str());
-  // On disk all of it is taken at once: where the disk is full later, a mapping could not say so.
-  const int error = in_memory ? (::ftruncate(file, static_cast<off_t>(bytes)) == 0 ? 0 : errno)
-                              : ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
-  void* const mapped =
-      error == 0 ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0) : MAP_FAILED;
-  const int reason = error != 0 ? error : errno;
-  ::close(file);
-  if (mapped == MAP_FAILED) fail(error != 0 ? "reserved" : "mapped", reason);
+  int file = -1;
+  if (!in_memory) {
+    std::string name = beside.string() + ".scratch-XXXXXX";
+    file = ::mkstemp(name.data());
+    if (file < 0) fail(errno);
+    ::unlink(name.c_str());
+    // All of it is taken at once: where the disk is full later, a mapping could not say so.
+    if (const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes)); error != 0) {
+      ::close(file);
+      fail(error);
+    }
+  }
+  const int flags = MAP_SHARED | MAP_NORESERVE | (in_memory ? MAP_ANONYMOUS : 0);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
+  const int reason = errno;
+  if (!in_memory) ::close(file);
+  if (mapped == MAP_FAILED) fail(reason);
   values_ = {static_cast<std::uint64_t*>(mapped), bytes / sizeof(double)};
 }
 

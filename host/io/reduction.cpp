@@ -1,13 +1,11 @@
 #include "host/io/reduction.hpp"
 
-#include <charconv>
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include <manyfold/error.hpp>
 
 #include "host/text/nearest_name.hpp"
+#include "host/text/number.hpp"
 
 namespace manyfold {
 namespace {
@@ -51,9 +49,8 @@ Reduction::Term parse_term(std::string_view text, std::string_view whole) {
   const bool less = text[sign] == '<';
   term.relation = less ? (equal ? Relation::at_most : Relation::less) : equal ? Relation::at_least : Relation::greater;
   const std::string_view bound = trimmed(text.substr(sign + (equal ? 2 : 1)));
-  const auto [end, error] = std::from_chars(bound.data(), bound.data() + bound.size(), term.bound);
-  if (error != std::errc() || end != bound.data() + bound.size() || !std::isfinite(term.bound)) {
-    throw UsageError(fmt::format("\"{}\" must compare with a number, not with \"{}\"", whole, bound));
+  if (const std::string need = read_number(bound, term.bound); !need.empty()) {
+    throw UsageError(fmt::format("\"{}\" must compare with {}, not with \"{}\"", whole, need, bound));
   }
   parse_number(trimmed(text.substr(0, sign)), whole, term);
   return term;

@@ -32,12 +32,6 @@ std::vector<double> bin_edges(std::size_t count, const std::vector<double>& foun
   return edges;
 }
 
-std::vector<std::string> names_of(const std::vector<EventDescription>& events) {
-  std::vector<std::string> names;
-  for (const EventDescription& event : events) names.push_back(event.name);
-  return names;
-}
-
 }  // namespace
 
 ResultEvents::ResultEvents(const ResultTarget& target) : target_(target) {
@@ -68,7 +62,7 @@ void ResultEvents::define_log() {
   target_.put_text(event_instance_, "instance_dimension", "instance");
   event_time_ = define_entry("event_time", NC_DOUBLE, model.time_unit, "time of the event");
   event_name_ = define_entry("event_name", NC_SHORT, "", "which event it was");
-  target_.put_flags(event_name_, names_of(model.events));
+  target_.put_flags(event_name_, event_words(model));
   event_direction_ = define_entry("event_direction", NC_BYTE, "1",
                                   "direction of the crossing in the direction of integration; 0: scheduled");
   const auto define_pair = [&](const VariableDescription& variable) {
@@ -97,7 +91,7 @@ void ResultEvents::define_rows() {
                                                "events of the instance that did not fit its log");
   last_event_ = target_.define_variable("event_last", NC_SHORT, {target_.instance_dimension()}, "",
                                         "the event that occurred last, which of an event storm is the one; -1: none");
-  target_.put_flags(last_event_, names_of(target_.settings().model.events));
+  target_.put_flags(last_event_, event_words(target_.settings().model));
 }
 
 // What is known of the ensemble.
@@ -105,7 +99,7 @@ void ResultEvents::define_kinds() {
   const ModelDescription& model = target_.settings().model;
   event_kind_dimension_ = target_.define_dimension("event_kind", model.events.size());
   event_kind_ = target_.define_variable("event_kind", NC_SHORT, {event_kind_dimension_}, "", "events of the model");
-  target_.put_flags(event_kind_, names_of(model.events));
+  target_.put_flags(event_kind_, event_words(model));
   const auto define_probability = [&](const std::string& name, const std::string& long_name) {
     return target_.define_variable(name, NC_DOUBLE, {event_kind_dimension_, target_.time_dimension()}, "1", long_name);
   };

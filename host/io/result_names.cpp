@@ -15,10 +15,17 @@
 namespace manyfold {
 namespace {
 
-/// Of the variables that a result file has whatever the model; families of names begin alike.
-const std::set<std::string> own_names = {"time",   "instance",  "quantile",      "t_begin",       "t_end",
-                                         "status", "t_reached", "residual_norm", "worst_equation"};
+/// Of the variables and dimensions that a result file has whatever the model; families of names begin alike.
+const std::set<std::string> own_names = {"time",          "instance",        "quantile",      "t_begin",
+                                         "t_end",         "status",          "t_reached",     "residual_norm",
+                                         "event",         "event_kind",      "event_bin",     "event_bin_edge",
+                                         "verify_sample", "verify_variable", "worst_equation"};
 const std::vector<std::string> own_prefixes = {"stat_", "event_", "events_", "verify_"};
+
+std::string taken_name(const std::string& name) {
+  return fmt::format("variable '{}' has a name that result files use for something else: needs another",
+                     printable(name));
+}
 
 }  // namespace
 
@@ -50,6 +57,13 @@ void check_result_path(const std::filesystem::path& path) {
                                printable(std::filesystem::absolute(path).string())));
 }
 
+void check_saved_names(const ModelDescription& model, const std::vector<int>& saved) {
+  for (const int index : saved) {
+    const std::string& name = model.output_quantity(index).name;
+    if (own_names.count(name) != 0) throw UsageError(taken_name(name));
+  }
+}
+
 std::vector<std::string> unfit_names(const ModelDescription& model) {
   std::vector<std::string> problems;
   const auto check = [&](const std::string& kind, const auto& descriptions) {
@@ -75,8 +89,7 @@ std::vector<std::string> unfit_names(const ModelDescription& model) {
     const bool family = std::any_of(own_prefixes.begin(), own_prefixes.end(),
                                     [&](const std::string& prefix) { return variable.name.starts_with(prefix); });
     if (!family && taken.count(variable.name) == 0) continue;
-    problems.push_back(fmt::format("variable '{}' has a name that result files use for something else: needs another",
-                                   printable(variable.name)));
+    problems.push_back(taken_name(variable.name));
   }
   return problems;
 }

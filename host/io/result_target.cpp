@@ -33,10 +33,9 @@ constexpr std::int64_t elements_per_chunk = 65536;
   return leave != nullptr && leave() >= 0;
 }();
 
-/// Words that are alike are told apart by a number.
-std::vector<std::string> different_words(const std::vector<std::string>& names) {
+/// Words that are alike, or taken, are told apart by a number.
+std::vector<std::string> different_words(const std::vector<std::string>& names, std::set<std::string> taken = {}) {
   std::vector<std::string> words;
-  std::set<std::string> taken;
   for (const std::string& name : names) {
     std::string word = one_word(name);
     if (word.empty()) word = "unnamed";
@@ -69,11 +68,13 @@ std::string one_word(const std::string& name) {
 std::vector<std::string> event_words(const ModelDescription& model) {
   std::vector<std::string> names;
   for (const EventDescription& event : model.events) names.push_back(event.name);
-  return different_words(names);
+  // What event_first_time_... is of all events.
+  return different_words(names, {"histogram", "quantile"});
 }
 
 ResultTarget::ResultTarget(ResultFileSettings settings, OutputFile output)
     : settings_(std::move(settings)), output_(std::move(output)) {
+  if (settings_.trajectories) check_saved_names(settings_.model, settings_.saved);
   for (const StatisticRequest& request : settings_.statistics) {
     if (request.kind == StatisticRequest::Kind::quantile) probabilities_.push_back(request.probability);
   }

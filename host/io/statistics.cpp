@@ -1,7 +1,6 @@
 #include "host/io/statistics.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 
 #include "host/io/no_value.hpp"
 #include "host/io/vector_code.hpp"
+#include "host/text/number.hpp"
 
 namespace manyfold {
 namespace {
@@ -37,10 +37,12 @@ MANYFOLD_VECTOR_CODE Sums sums_of(const double* values, std::size_t rows, std::s
     for (std::size_t k = 0; k < lanes; ++k) add_value(x[k], sums.count[k], sums.mean[k], sums.min[k], sums.max[k]);
   }
   for (std::size_t k = 0; k < lanes; ++k) sums.mean[k] = mean_of(sums.mean[k], sums.count[k]);
+  double distances[lanes] = {};
   for (std::size_t row = 0; row < rows; ++row) {
     const double* x = values + row * stride;
-    for (std::size_t k = 0; k < lanes; ++k) add_square(x[k], sums.mean[k], sums.squares[k]);
+    for (std::size_t k = 0; k < lanes; ++k) add_square(x[k], sums.mean[k], sums.squares[k], distances[k]);
   }
+  for (std::size_t k = 0; k < lanes; ++k) correct_mean(sums.count[k], sums.mean[k], sums.squares[k], distances[k]);
   return sums;
 }
 
@@ -68,8 +70,7 @@ std::optional<StatisticRequest> StatisticRequest::parse(std::string_view text) {
   if (!text.starts_with(opening) || !text.ends_with(')')) return std::nullopt;
   const std::string_view number = text.substr(opening.size(), text.size() - opening.size() - 1);
   double probability = -1.0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), probability);
-  if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  if (!read_number(number, probability).empty()) return std::nullopt;
   if (!(probability >= 0.0 && probability <= 1.0)) return std::nullopt;
   return StatisticRequest{Kind::quantile, probability};
 }

@@ -1,8 +1,11 @@
 #include "host/io/sweep_file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string_view>
@@ -16,6 +19,12 @@
 
 namespace manyfold {
 namespace {
+
+/// Why the file cannot be read; empty: it can.
+std::string problem_of_reading(const std::filesystem::path& path) {
+  if (access(path.c_str(), R_OK) != 0) return std::strerror(errno);
+  return std::filesystem::is_regular_file(path) ? "" : "it is not a file";
+}
 
 /// What stands outside the sections, and [ensemble].
 class SweepReader : SweepValues {
@@ -63,7 +72,7 @@ class SweepReader : SweepValues {
     const auto name = text(*node, "model");
     if (!name) return;
     const std::filesystem::path file(*name);
-    const bool is_file = file.extension() == ".hpp" || file.extension() == ".mo";
+    const bool is_file = file.extension() == ".hpp" || file.extension() == ".mo" || file.extension() == ".bmo";
     sweep_.model = is_file ? (sweep_.path.parent_path() / file).string() : *name;
   }
 
@@ -86,8 +95,8 @@ class SweepReader : SweepValues {
         sweep_.table = sweep_.path.parent_path() / *file;
         if (file->find("://") != std::string::npos) {
           problems().add(position_of(*node), fmt::format("table is \"{}\", but must be a file of this machine", *file));
-        } else if (!std::filesystem::is_regular_file(sweep_.table)) {
-          problems().add(position_of(*node), fmt::format("the table \"{}\" is not a file that can be read", *file));
+        } else if (const std::string problem = problem_of_reading(sweep_.table); !problem.empty()) {
+          problems().add(position_of(*node), fmt::format("the table \"{}\" cannot be read: {}", *file, problem));
         }
       }
       if (!needs_table) problems().add(position_of(*node), "table is given, but the sampler is not \"table\"");
@@ -204,13 +213,19 @@ void check_dotted_keys(std::string_view text, SweepProblems& problems) {
 
 }  // namespace
 
+std::optional<std::int64_t> SweepQuantity::integer() const {
+  const double value = quantity.distribution.quantile(0.5);
+  const bool whole = quantity.distribution.is_constant() && value == std::floor(value) && std::abs(value) < 0x1p53;
+  return whole ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt;
+}
+
 Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::string> methods,
                        const SweepOverrides& overrides) {
   Sweep sweep;
   sweep.path = path;
   sweep.text = read_text(path);
   sweep.options.method = "radau5";
-  SweepProblems problems(path);
+  SweepProblems problems(path, sweep.text);
   check_dotted_keys(sweep.text, problems);
   try {
     const toml::table root = toml::parse(sweep.text, path.string());
@@ -225,13 +240,14 @@ Sweep parse_sweep_file(const std::filesystem::path& path, std::span<const std::s
 std::optional<long> constant_integer_parameter(const Sweep& sweep, std::string_view name) {
   for (const SweepQuantity& entry : sweep.quantities) {
     if (entry.quantity.kind != SampledQuantity::Kind::parameter || entry.quantity.name != name) continue;
-    if (!entry.integer) {
+    const std::optional<std::int64_t> value = entry.integer();
+    if (!value) {
       SweepProblems problems(sweep.path);
       problems.add(entry.value_position,
                    fmt::format("parameters.{} must be an integer constant: it shapes the equations", name));
       problems.raise();
     }
-    return static_cast<long>(*entry.integer);
+    return static_cast<long>(*value);
   }
   return std::nullopt;
 }

@@ -22,6 +22,9 @@
 
 namespace manyfold {
 
+/// More instances would run for days, and their numbers do not fit any file.
+inline constexpr std::int64_t most_instances = 1'000'000'000'000;
+
 /// A place in the sweep file, counted from 1. Line 0: on the command line.
 struct SourcePosition {
   int line = 1;
@@ -38,7 +41,8 @@ struct SweepQuantity {
   SampledQuantity quantity;
   SourcePosition position;  ///< of the name
   SourcePosition value_position;
-  std::optional<std::int64_t> integer;  ///< the value, if it was written as an integer
+
+  std::optional<std::int64_t> integer() const;  ///< the value, if it is a constant integer
 };
 
 struct PlacedTolerance {
@@ -93,8 +97,8 @@ struct SweepOverrides {
   std::optional<double> atol = {};  ///< of all variables
   std::vector<std::pair<std::string, double>> atol_by_variable = {};
   std::optional<double> verify = {};
-  std::optional<int> threads = {};
-  std::optional<double> instances = {};
+  std::optional<std::int64_t> threads = {};
+  std::optional<std::int64_t> instances = {};
   std::optional<std::int64_t> seed = {};
   std::vector<std::pair<std::string, double>> parameters = {};  ///< constants
 };
@@ -123,6 +127,7 @@ struct ResolvedSweep {
   std::vector<StatisticRequest> statistics;
   std::vector<Reduction> reductions;
   std::filesystem::path output_file;
+  std::vector<std::string> warnings;  ///< of the table
 };
 
 /// Checks the names and times of `sweep` against `model` and reads its table. Throws UsageError with all problems

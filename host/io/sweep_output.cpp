@@ -137,7 +137,7 @@ class OutputReader : SweepValues {
 
   void read_compression(const toml::node& node) {
     if (node.value_exact<std::string>() == "none") return;
-    if (!node.is_integer()) return wrong(node, "compression", "\"none\" or a level from 1 to 9");
+    if (!node.is_number()) return wrong(node, "compression", "\"none\" or a level from 1 to 9");
     sweep_.compression = static_cast<int>(integer(node, "compression", 1, 9).value_or(0));
   }
 

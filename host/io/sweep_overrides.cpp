@@ -1,6 +1,5 @@
 // What the command line says in place of a sweep file.
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -44,7 +43,7 @@ class Overriding {
     replace("method", given.method, options.method);
     replace("backend", given.backend, options.backend);
     replace("linear_solver", given.linear_solver, options.linear_solver);
-    if (given.threads) options.threads = *given.threads;
+    if (given.threads) options.threads = static_cast<int>(*given.threads);
     if (!given.verify) return;
     sweep_.verify = *given.verify;
     if (!(sweep_.verify >= 0.0 && sweep_.verify <= 1.0)) {
@@ -70,17 +69,12 @@ class Overriding {
     }
   }
 
-  void set_instances(double count) {
-    if (count >= 1.0 && count <= static_cast<double>(most_instances) && count == std::floor(count)) {
-      sweep_.sampling.instances = static_cast<std::int64_t>(count);
-      sweep_.instances_position = on_command_line;
-    } else {
-      wrong(fmt::format("--instances {}: needs a whole number from 1 to {}", count, most_instances));
-    }
+  void set_instances(std::int64_t count) {
+    sweep_.sampling.instances = count;
+    sweep_.instances_position = on_command_line;
   }
 
   void set_seed(std::int64_t seed) {
-    if (seed < 0) wrong(fmt::format("--seed {}: needs a whole number of at least 0", seed));
     const std::string& sampler = sweep_.sampling.sampler;
     if (sampler == "grid" || sampler == "table") {
       wrong(fmt::format("--seed {}: the sampler \"{}\" draws nothing", seed, sampler));
@@ -94,7 +88,6 @@ class Overriding {
     constant.quantity.name = name;
     constant.quantity.distribution = Distribution::constant(value);
     constant.position = constant.value_position = on_command_line;
-    if (value == std::floor(value) && std::abs(value) < 1e15) constant.integer = static_cast<std::int64_t>(value);
     const auto known = std::find_if(sweep_.quantities.begin(), sweep_.quantities.end(), [&](const SweepQuantity& one) {
       return one.quantity.kind == SampledQuantity::Kind::parameter && one.quantity.name == name;
     });

@@ -113,7 +113,6 @@ class QuantityReader : SweepValues {
       if (const toml::table* arguments = node.as_table()) {
         read_distribution(*arguments, what, entry);
       } else if (node.is_number()) {
-        entry.integer = node.value_exact<std::int64_t>();
         if (const auto value = number(node, what)) entry.quantity.distribution = Distribution::constant(*value);
       } else {
         wrong(node, what, "a number or { distribution = ... }");

@@ -3,13 +3,16 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "host/engine/processors.hpp"
 #include "host/io/memory_need.hpp"
 #include "host/io/sweep_values.hpp"
+#include "host/modelica/units.hpp"
 #include "host/text/nearest_name.hpp"
 
 namespace manyfold {
@@ -54,7 +57,8 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
       problems.add(entry.position, fmt::format("model \"{}\" has no {} \"{}\"{}", model.name,
                                                parameter ? "parameter" : "variable", name, did_you_mean(name, names)));
     } else if (parameter && !structural.name.empty() && name == structural.name) {
-      if (!entry.integer || *entry.integer < structural.minimum || *entry.integer > structural.maximum) {
+      const std::optional<std::int64_t> value = entry.integer();
+      if (!value || *value < structural.minimum || *value > structural.maximum) {
         problems.add(entry.value_position,
                      fmt::format("parameters.{} must be an integer constant from {} to {}: it shapes "
                                  "the equations",
@@ -130,21 +134,63 @@ std::vector<Reduction> known_reductions(const Sweep& sweep, const ModelDescripti
 
 /// Where the quantity stands that `message` begins with; else where the ensemble does.
 SourcePosition position_in(const Sweep& sweep, const std::string& message) {
+  if (message.starts_with("model ")) return sweep.model_position;
   for (const SweepQuantity& entry : sweep.quantities) {
     if (message.starts_with('"' + entry.quantity.name + '"')) return entry.position;
   }
   return sweep.instances_position;
 }
 
+/// The table, with what the command line sets in place of its columns.
+Table table_of(const Sweep& sweep) {
+  Table table = read_table(sweep.table);
+  for (const SweepQuantity& entry : sweep.quantities) {
+    if (entry.position.line == 0) table.fill(entry.quantity.name, entry.quantity.distribution.quantile(0.5));
+  }
+  return table;
+}
+
+/// Degrees of temperature begin elsewhere than kelvins.
+bool same_unit(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto first = modelica::unit_of(a);
+  const auto second = modelica::unit_of(b);
+  return first && second && *first == *second && (a + b).find("deg") == std::string::npos;
+}
+
+/// What of a table its author may have meant otherwise.
+std::vector<std::string> doubts_of(const Table& table, const ModelDescription& model) {
+  std::vector<std::string> doubts;
+  if (!table.passed_over.empty()) {
+    doubts.push_back(fmt::format("{}: passes over what does not lie on the dimension \"instance\" alone: {}",
+                                 table.file, printable(fmt::format("{}", fmt::join(table.passed_over, ", ")))));
+  }
+  std::map<std::string, std::string> units = {{"t_begin", model.time_unit}, {"t_end", model.time_unit}};
+  for (const VariableDescription& quantity : model.initial_quantities()) units[quantity.name] = quantity.unit;
+  for (const ParameterDescription& parameter : model.parameters) units[parameter.name] = parameter.unit;
+  for (std::size_t i = 0; i < table.units.size(); ++i) {
+    const auto of_model = units.find(table.names[i]);
+    if (table.units[i].empty() || of_model == units.end() || same_unit(table.units[i], of_model->second)) continue;
+    doubts.push_back(fmt::format("{}: \"{}\" is in \"{}\", but in the model in \"{}\": its numbers are not converted",
+                                 table.file, printable(table.names[i]), printable(table.units[i]), of_model->second));
+  }
+  return doubts;
+}
+
 /// Nothing if they cannot be made.
 std::optional<EnsembleInputs> ensemble_inputs(const Sweep& sweep, const ModelDescription& model,
-                                              SweepProblems& problems) {
+                                              std::vector<std::string>& warnings, SweepProblems& problems) {
   const std::vector<SampledQuantity> quantities = known_quantities(sweep, model, problems);
   const bool from_table = sweep.sampling.sampler == "table";
   std::optional<EnsembleInputs> inputs;
   try {
-    inputs = from_table ? EnsembleInputs::tabulated(model, read_table(sweep.table), quantities)
-                        : EnsembleInputs::sampled(model, sweep.sampling, quantities);
+    if (from_table) {
+      Table table = table_of(sweep);
+      warnings = doubts_of(table, model);
+      inputs = EnsembleInputs::tabulated(model, std::move(table), quantities);
+    } else {
+      inputs = EnsembleInputs::sampled(model, sweep.sampling, quantities);
+    }
   } catch (const UsageError& error) {
     // Problems of the table name their place in it; the others are about the ensemble as a whole.
     const std::string message = error.what();
@@ -247,7 +293,8 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
   SolverOptions options = resolved_options(sweep, model, problems);
   if (!sweep.instance_rows && sweep.verify == 0.0) options.event_log = 0;
   std::vector<int> saved = saved_variables(sweep, model, problems);
-  std::optional<EnsembleInputs> inputs = ensemble_inputs(sweep, model, problems);
+  std::vector<std::string> warnings;
+  std::optional<EnsembleInputs> inputs = ensemble_inputs(sweep, model, warnings, problems);
   const std::array<double, 2> t_span = sweep.t_span.value_or(std::array{model.t_begin, model.t_end});
   if (inputs) {
     inputs->set_t_span(t_span[0], t_span[1]);
@@ -256,8 +303,8 @@ ResolvedSweep resolve(const Sweep& sweep, const ModelDescription& model) {
   }
   std::vector<Reduction> reductions = known_reductions(sweep, model, saved, problems);
   problems.raise();
-  return {std::move(*inputs), std::move(options), std::move(saved),      sweep.times,      t_span,
-          sweep.trajectories, sweep.statistics,   std::move(reductions), sweep.output_file};
+  return {std::move(*inputs), std::move(options), std::move(saved),      sweep.times,       t_span,
+          sweep.trajectories, sweep.statistics,   std::move(reductions), sweep.output_file, std::move(warnings)};
 }
 
 }  // namespace manyfold

@@ -1,24 +1,22 @@
 #include "host/io/sweep_values.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "host/text/nearest_name.hpp"
+#include "host/text/number.hpp"
 
 namespace manyfold {
 namespace {
 
-// A number as the file says it, for messages.
+// A value that is no number, for messages.
 std::string spelled(const toml::node& node) {
-  if (const auto integer = node.value_exact<std::int64_t>()) return fmt::format("{}", *integer);
-  if (const auto real = node.value_exact<double>()) return fmt::format("{}", *real);
   if (const auto text = node.value_exact<std::string>()) return fmt::format("\"{}\"", *text);
   if (const auto boolean = node.value_exact<bool>()) return *boolean ? "true" : "false";
-  if (node.is_array()) return "a list";
+  if (const toml::array* list = node.as_array()) return list->empty() ? "an empty list" : "a list";
   return node.is_table() ? "a table" : "a date or time";
 }
 
@@ -33,6 +31,19 @@ SourcePosition position_of(const toml::node& node) {
 }
 SourcePosition position_of(const toml::key& key) {
   return position_of(key.source());
+}
+
+std::string SweepProblems::number_at(SourcePosition position) const {
+  std::size_t at = text_.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  for (int line = 1; line < position.line; ++line) at = text_.find('\n', at) + 1;
+  // Columns count letters, of which UTF-8 has one or several bytes.
+  for (int column = 1; column < position.column; ++column) {
+    do ++at;
+    while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xc0U) == 0x80U);
+  }
+  std::string number = text_.substr(at, text_.find_first_of(" \t\r\n,]}#", at) - at);
+  std::erase(number, '_');
+  return number;
 }
 
 void SweepProblems::raise() {
@@ -60,22 +71,17 @@ bool SweepValues::check_keys(const toml::table& table, std::string_view where, c
 }
 
 void SweepValues::wrong(const toml::node& node, std::string_view what, std::string_view need) {
-  problems_.add(position_of(node), fmt::format("{} is {}, but must be {}", what, spelled(node), need));
+  const std::string got = node.is_number() ? problems_.number_at(position_of(node)) : spelled(node);
+  problems_.add(position_of(node), fmt::format("{} is {}, but must be {}", what, got, need));
 }
 
 std::optional<double> SweepValues::number(const toml::node& node, std::string_view what) {
-  if (!node.is_number()) {
-    wrong(node, what, "a number");
-    return std::nullopt;
-  }
-  // An integer of more digits than a double has is rounded.
-  const auto integer = node.value_exact<std::int64_t>();
-  const auto value = integer ? static_cast<double>(*integer) : node.value<double>();
-  if (!value || !std::isfinite(*value)) {
-    wrong(node, what, "a finite number");
-    return std::nullopt;
-  }
-  return value;
+  // Not as the parser of TOML has it, which takes 1e-400 for 0.
+  double value = 0.0;
+  const std::string need = node.is_number() ? read_number(problems_.number_at(position_of(node)), value) : "a number";
+  if (need.empty()) return value;
+  wrong(node, what, need);
+  return std::nullopt;
 }
 
 std::optional<double> SweepValues::number_where(const toml::node& node, std::string_view what, bool (*good)(double),
@@ -88,14 +94,11 @@ std::optional<double> SweepValues::number_where(const toml::node& node, std::str
 
 std::optional<std::int64_t> SweepValues::integer(const toml::node& node, std::string_view what, std::int64_t least,
                                                  std::int64_t most) {
-  auto value = node.value_exact<std::int64_t>();
-  // 2e4 is an integer too.
-  const auto real = node.value_exact<double>();
-  if (real && *real == std::floor(*real) && std::abs(*real) < 9e15) value = static_cast<std::int64_t>(*real);
-  if (value && *value >= least && *value <= most) return value;
-  wrong(node, what,
-        fmt::format("an integer of at least {}", least) +
-            (value && *value > most ? fmt::format(" and at most {}", most) : std::string()));
+  std::int64_t value = 0;
+  const std::string text = node.is_number() ? problems_.number_at(position_of(node)) : "";
+  const std::string need = read_integer(text, least, most, value);
+  if (need.empty()) return value;
+  wrong(node, what, need);
   return std::nullopt;
 }
 

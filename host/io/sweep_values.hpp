@@ -26,7 +26,9 @@ SourcePosition position_of(const toml::key& key);
 /// Problems of one file, reported together in the order of the file.
 class SweepProblems {
  public:
-  explicit SweepProblems(const std::filesystem::path& path) : file_(printable(path.string())) {}
+  /// `text`: what is in the file, where its numbers are read.
+  explicit SweepProblems(const std::filesystem::path& path, std::string_view text = "")
+      : file_(printable(path.string())), text_(text) {}
 
   void add(SourcePosition position, const std::string& message) {
     entries_.emplace_back(std::pair(position.line, position.column), printable(message));
@@ -34,11 +36,14 @@ class SweepProblems {
   /// A problem that already names its place.
   void add_placed(const std::string& line) { placed_.push_back(line); }
   bool empty() const { return entries_.empty() && placed_.empty(); }
+  /// The number that begins there as it is written, but for its underscores.
+  std::string number_at(SourcePosition position) const;
   /// Throws UsageError with all of them, if there are any.
   void raise();
 
  private:
   std::string file_;
+  std::string text_;
   std::vector<std::pair<std::pair<int, int>, std::string>> entries_;
   std::vector<std::string> placed_;
 };
@@ -76,9 +81,6 @@ void read_t_span(const toml::node& node, Sweep& sweep, SweepProblems& problems);
 void read_solver(const toml::table& table, std::span<const std::string> methods, Sweep& sweep, SweepProblems& problems);
 void read_quantities(const toml::table& table, std::string_view name, Sweep& sweep, SweepProblems& problems);
 void read_output(const toml::table& table, Sweep& sweep, SweepProblems& problems);
-
-/// More instances would run for days, and their numbers do not fit any file.
-inline constexpr std::int64_t most_instances = 1'000'000'000'000;
 
 /// What the command line says goes in place of what was read.
 void apply(const SweepOverrides& overrides, std::span<const std::string> methods, Sweep& sweep,

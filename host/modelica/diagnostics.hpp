@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "host/text/printable.hpp"
+
 namespace manyfold::modelica {
 
 /// A place in the text, in bytes from its beginning.
@@ -22,7 +24,7 @@ class Diagnostics {
   /// Beyond, what was said first is lost on the screen.
   static constexpr std::size_t most_errors = 20;
 
-  Diagnostics(std::string file, const std::string& text) : file_(std::move(file)), text_(text) {}
+  Diagnostics(const std::string& file, const std::string& text) : file_(printable(file)), text_(text) {}
 
   void error(Place place, const std::string& message) { add(place, "error", message); }
   void warn(Place place, const std::string& message) { add(place, "warning", message); }

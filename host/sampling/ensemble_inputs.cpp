@@ -183,9 +183,15 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
                                quantity.name, did_you_mean(quantity.name, known)));
 }
 
+Bounds EnsembleInputs::bounds_of(const ModelDescription& model, Target target) {
+  const auto at = static_cast<std::size_t>(target.index);
+  if (target.place == Place::parameter) return model.parameters[at].bounds;
+  // Derivatives that are given have none, and come after the variables.
+  return target.place == Place::initial && at < model.variables.size() ? model.variables[at].bounds : Bounds{};
+}
+
 void EnsembleInputs::check_bounds(const ModelDescription& model, Target target, const SampledQuantity& quantity) {
-  if (target.place != Place::parameter) return;
-  const Bounds& bounds = model.parameters[static_cast<std::size_t>(target.index)].bounds;
+  const Bounds bounds = bounds_of(model, target);
   const std::optional<double> value = value_out_of_bounds(bounds, quantity.distribution);
   if (!value) return;
   const bool constant = quantity.distribution.is_constant();
@@ -203,7 +209,7 @@ void EnsembleInputs::set(Target target, double value) {
   }
 }
 
-void EnsembleInputs::finish_targets() {
+void EnsembleInputs::finish_targets(const ModelDescription& model) {
   for (const Target& target : targets_) {
     if (target.place == Place::parameter) sampled_parameters_.push_back(target.index);
     if (target.place == Place::initial) sampled_initial_.push_back(target.index);
@@ -211,6 +217,15 @@ void EnsembleInputs::finish_targets() {
   }
   std::sort(sampled_parameters_.begin(), sampled_parameters_.end());
   std::sort(sampled_initial_.begin(), sampled_initial_.end());
+  // The model's own values too.
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const ParameterDescription& parameter = model.parameters[i];
+    const bool sampled =
+        std::binary_search(sampled_parameters_.begin(), sampled_parameters_.end(), static_cast<int>(i));
+    if (sampled || parameter.bounds.contain(parameters_[i])) continue;
+    throw UsageError(fmt::format("model \"{}\": parameter \"{}\" is {}", model.name, parameter.name,
+                                 out_of_bounds(parameters_[i], parameter.bounds)));
+  }
 }
 
 EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const SamplerSettings& settings,
@@ -252,7 +267,7 @@ EnsembleInputs EnsembleInputs::sampled(const ModelDescription& model, const Samp
     }
     inputs.sample_ = std::move(planned);
   }
-  inputs.finish_targets();
+  inputs.finish_targets(model);
   return inputs;
 }
 
@@ -288,17 +303,27 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
     }
     inputs.targets_.push_back(target);
   }
+  for (const std::string& name : table.passed_over) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) continue;
+    problems.push_back(fmt::format("{}variable \"{}\" must lie on the dimension \"instance\" alone",
+                                   place(table, table.name_line, 1), printable(name)));
+  }
   for (const SampledQuantity& constant : constants) {
     const Target target = find(model, constant);
     if (!constant.distribution.is_constant()) {
       throw UsageError(fmt::format("\"{}\" has a distribution, but beside a table it must be a number", constant.name));
     }
-    const bool in_table = std::any_of(inputs.targets_.begin(), inputs.targets_.end(), [&](const Target& other) {
+    check_bounds(model, target, constant);
+    const double value = constant.distribution.quantile(0.5);
+    const auto column = std::find_if(inputs.targets_.begin(), inputs.targets_.end(), [&](const Target& other) {
       return other.place == target.place && other.index == target.index;
     });
-    if (in_table) throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
-    check_bounds(model, target, constant);
-    inputs.set(target, constant.distribution.quantile(0.5));
+    for (auto k = static_cast<std::size_t>(column - inputs.targets_.begin());
+         column != inputs.targets_.end() && k < table.values.size(); k += table.names.size()) {
+      if (table.values[k] == value) continue;
+      throw UsageError(fmt::format("\"{}\" is given both as a number and in the table", constant.name));
+    }
+    inputs.set(target, value);
   }
   if (!problems.empty()) throw UsageError(fmt::format("{}", fmt::join(problems, "\n")));
   if (table.rows() == 0) throw UsageError(fmt::format("{}the table has no rows", place(table, 1, 1)));
@@ -311,11 +336,11 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
       bad != table.values.end()) {
     throw UsageError(fmt::format("the table has {}, but needs finite numbers", *bad));
   }
+  std::vector<Bounds> bounds_of_columns;
+  for (const Target& target : inputs.targets_) bounds_of_columns.push_back(bounds_of(model, target));
   for (std::size_t k = 0; k < table.values.size(); ++k) {
     const std::size_t column = k % table.names.size();
-    const Target& target = inputs.targets_[column];
-    if (target.place != Place::parameter) continue;
-    const Bounds& bounds = model.parameters[static_cast<std::size_t>(target.index)].bounds;
+    const Bounds& bounds = bounds_of_columns[column];
     if (bounds.contain(table.values[k])) continue;
     const std::size_t row = k / table.names.size();
     throw UsageError(fmt::format("{}\"{}\" of instance {} is {}",
@@ -323,7 +348,7 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
                                  printable(table.names[column]), row, out_of_bounds(table.values[k], bounds)));
   }
   inputs.sample_ = std::make_shared<TableSample>(std::move(table));
-  inputs.finish_targets();
+  inputs.finish_targets(model);
   return inputs;
 }
 

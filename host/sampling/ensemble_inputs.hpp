@@ -93,9 +93,10 @@ class EnsembleInputs {
 
   explicit EnsembleInputs(const ModelDescription& model);
   void set(Target target, double value);
-  void finish_targets();
+  void finish_targets(const ModelDescription& model);
   static Target find(const ModelDescription& model, const SampledQuantity& quantity);
-  /// Throws UsageError if the model does not accept all values of the parameter.
+  static Bounds bounds_of(const ModelDescription& model, Target target);
+  /// Throws UsageError if the model does not accept all values of the quantity.
   static void check_bounds(const ModelDescription& model, Target target, const SampledQuantity& quantity);
 
   std::vector<double> parameters_;  // what is not sampled

@@ -3,11 +3,12 @@
 #include <netcdf.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -16,6 +17,7 @@
 #include <manyfold/error.hpp>
 
 #include "host/engine/memory.hpp"
+#include "host/text/number.hpp"
 #include "host/text/printable.hpp"
 
 namespace manyfold {
@@ -89,9 +91,10 @@ void check_memory(double rows, std::size_t columns, const char* about, Problems&
 
 void read_header(const std::vector<Field>& fields, int line, Table& table, Problems& problems) {
   table.name_line = line;
-  if (fields.size() == 1 && fields[0].text.find(';') != std::string::npos) {
+  for (const auto& [mark, marks] : {std::pair(';', "';'"), std::pair('\t', "tabs")}) {
+    if (fields.size() > 1 || fields[0].text.find(mark) == std::string::npos) continue;
     problems.fail(line, fields[0].column,
-                  "the columns are separated by ';', but must be by ',', with a point in numbers");
+                  fmt::format("the columns are separated by {}, but must be by ',', with a point in numbers", marks));
   }
   for (const Field& field : fields) {
     if (field.text.empty()) {
@@ -116,20 +119,10 @@ void read_row(const std::vector<Field>& fields, int line, Table& table, Problems
     return;
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::string_view text = fields[i].text;
-    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     double value = 0.0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) {
+    if (const std::string need = read_number(fields[i].text, value); !need.empty()) {
       problems.add(line, fields[i].column,
-                   fmt::format("column \"{}\" has \"{}\", which is beyond what a double holds (2.2e-308 to 1.8e308)",
-                               table.names[i], fields[i].text));
-    } else if (end != text.data() + text.size() || text.empty() || error != std::errc()) {
-      problems.add(line, fields[i].column,
-                   fmt::format("column \"{}\" has \"{}\", but needs a number", table.names[i], fields[i].text));
-    } else if (!std::isfinite(value)) {
-      problems.add(line, fields[i].column,
-                   fmt::format("column \"{}\" has \"{}\", but needs a finite number", table.names[i], fields[i].text));
+                   fmt::format("column \"{}\" has \"{}\", but needs {}", table.names[i], fields[i].text, need));
     }
     table.values.push_back(value);
   }
@@ -155,6 +148,11 @@ Table read_csv(const std::filesystem::path& path) {
     const bool cut = file.eof();  // the line ended with the file, not with a newline
     if (line.ends_with('\r')) line.pop_back();
     if (number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    if (number == 1 && line.starts_with("PAR1")) {
+      problems.fail(1, 1,
+                    "the table is a Parquet file, but must be CSV or netCDF: pandas converts it, "
+                    "read_parquet(...).to_csv(..., index=False)");
+    }
     const std::size_t first = line.find_first_not_of(" \t");
     if (first == std::string::npos || line[first] == '#') continue;
     if (line.find('\0') != std::string::npos) {
@@ -210,6 +208,8 @@ std::optional<double> default_fill(nc_type type) {
   }
 }
 
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
 /// A netCDF file, whose variables on the dimension `instance` alone are columns.
 class NetcdfTable {
  public:
@@ -263,33 +263,69 @@ class NetcdfTable {
       int dimensions = 0;
       int over[NC_MAX_VAR_DIMS] = {};
       check(nc_inq_var(file_, variable, name, &type, &dimensions, over, nullptr));
-      if (dimensions != 1 || over[0] != dimension) continue;
+      if (dimensions != 1 || over[0] != dimension) {
+        table_.passed_over.emplace_back(name);
+        continue;
+      }
+      // A coordinate, which numbers the instances, as xarray writes it.
+      if (std::string_view(name) == "instance") continue;
       if (type == NC_CHAR || type == NC_STRING || type > NC_MAX_ATOMIC_TYPE) {
         problems_.add(1, 1, fmt::format("variable \"{}\" of the table is text, but must be numeric", name));
         continue;
       }
       table_.names.emplace_back(name);
+      table_.units.push_back(text_attribute(variable, "units"));
       columns_.push_back({variable, type});
     }
   }
 
-  /// The attribute `key` of a variable, if there is one.
-  std::optional<double> attribute(const Column& column, const std::string& name, const char* key) {
+  /// Empty where there is none.
+  std::string text_attribute(int variable, const char* key) const {
+    nc_type type = NC_NAT;
+    std::size_t length = 0;
+    if (nc_inq_att(file_, variable, key, &type, &length) != NC_NOERR) return "";
+    std::string text(type == NC_CHAR ? length : 0, '\0');
+    char* word = nullptr;
+    if (type == NC_CHAR && nc_get_att_text(file_, variable, key, text.data()) != NC_NOERR) return "";
+    if (type == NC_STRING && length == 1 && nc_get_att_string(file_, variable, key, &word) == NC_NOERR) {
+      text = word;
+      nc_free_string(1, &word);
+    }
+    return text;
+  }
+
+  /// The numbers of the attribute `key` of a variable, if it is there.
+  template <std::size_t count = 1>
+  std::optional<std::array<double, count>> attribute(const Column& column, const std::string& name, const char* key) {
     std::size_t length = 0;
     if (nc_inq_attlen(file_, column.variable, key, &length) != NC_NOERR) return std::nullopt;
-    double value = 0.0;
-    if (length == 1 && nc_get_att_double(file_, column.variable, key, &value) == NC_NOERR) return value;
-    problems_.add(1, 1, fmt::format("attribute {} of variable \"{}\" must be one number", key, name));
+    std::array<double, count> values{};
+    if (length == count && nc_get_att_double(file_, column.variable, key, values.data()) == NC_NOERR) return values;
+    problems_.add(1, 1,
+                  fmt::format("attribute {} of variable \"{}\" must be {}", key, name,
+                              count == 1 ? "one number" : "two numbers"));
     return std::nullopt;
   }
 
   void read_column(const Column& column, const std::string& name, std::vector<double>& numbers) {
     check(nc_get_var_double(file_, column.variable, numbers.data()));
-    const auto own_fill = attribute(column, name, "_FillValue");
+    if (text_attribute(column.variable, "_Unsigned") == "true") {
+      problems_.add(
+          1, 1,
+          fmt::format("attribute _Unsigned of variable \"{}\" is not followed: store it in an unsigned type", name));
+    }
+    const auto number = [&](const char* key) -> std::optional<double> {
+      const auto found = attribute(column, name, key);
+      return found ? std::optional((*found)[0]) : std::nullopt;
+    };
+    const auto own_fill = number("_FillValue");
     const auto fill = own_fill ? own_fill : default_fill(column.type);
-    const auto missing = attribute(column, name, "missing_value");
-    const double scale = attribute(column, name, "scale_factor").value_or(1.0);
-    const double offset = attribute(column, name, "add_offset").value_or(0.0);
+    const auto missing = number("missing_value");
+    const auto range = attribute<2>(column, name, "valid_range").value_or(std::array{-unlimited, unlimited});
+    const double least = number("valid_min").value_or(range[0]);
+    const double most = number("valid_max").value_or(range[1]);
+    const double scale = number("scale_factor").value_or(1.0);
+    const double offset = number("add_offset").value_or(0.0);
     for (std::size_t row = 0; row < rows_; ++row) {
       double& value = numbers[row];
       if (value == fill || value == missing) {
@@ -298,6 +334,11 @@ class NetcdfTable {
             fmt::format("variable \"{}\" of the table has no value for instance {}: there is {}, which stands "
                         "for missing",
                         name, row, value));
+      } else if (value < least || value > most) {
+        problems_.add(1, 1,
+                      fmt::format("variable \"{}\" of the table has no valid value for instance {}: there is {}, but "
+                                  "its attributes say from {} to {}",
+                                  name, row, value, least, most));
       }
       value = value * scale + offset;
     }
@@ -324,6 +365,11 @@ Table read_netcdf(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+void Table::fill(const std::string& column, double value) {
+  const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), column) - names.begin());
+  for (std::size_t k = at; at < names.size() && k < values.size(); k += names.size()) values[k] = value;
+}
 
 Table read_table(const std::filesystem::path& path) {
   return path.extension() == ".nc" ? read_netcdf(path) : read_csv(path);

@@ -35,10 +35,12 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
   std::optional<std::string> best;
   std::size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
+    if (candidate == name) continue;  // which is not for this place
     const std::size_t limit = std::max<std::size_t>(1, std::max(name.size(), candidate.size()) / 3);
     const std::size_t distance = edit_distance(name, candidate);
-    // Of two short names that share no letter, one edit is a different name.
-    if (distance > limit || distance >= std::max(name.size(), candidate.size())) continue;
+    // One edit makes another name of a short one, unless it begins alike: "gpu" is no "cpu".
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    if (distance > limit || (longer <= 3 && edit_distance(name.substr(0, 1), candidate.substr(0, 1)) > 0)) continue;
     if (!best || distance < best_distance) {
       best = candidate;
       best_distance = distance;
@@ -49,7 +51,7 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
   if (const auto nearest = nearest_name(name, candidates)) return fmt::format("; did you mean \"{}\"?", *nearest);
-  constexpr std::size_t most_listed = 12;
+  constexpr std::size_t most_listed = 32;
   if (candidates.empty() || candidates.size() > most_listed) return "";
   return fmt::format("; known: {}", fmt::join(candidates, ", "));
 }

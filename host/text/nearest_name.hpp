@@ -11,7 +11,7 @@ namespace manyfold {
 /// `name`, if that is at most a third of the longer name's length and at least 1; ties go to the first.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates);
 
-/// `; did you mean "..."?` or, when nothing is near, `; known: a, b, c` (nothing for more than 12 candidates).
+/// `; did you mean "..."?` or, when nothing is near, `; known: a, b, c` (nothing for more than 32 candidates).
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace manyfold

@@ -111,7 +111,7 @@ class Ensemble {
     set(name, values);
   }
   /// The same with one value [instances] for each. Throws UsageError for an unknown name, another number of values,
-  /// values that are not finite, and those out of the bounds of a parameter.
+  /// values that are not finite, and those out of the bounds of a parameter or a variable.
   void set(std::string_view name, std::span<const double> values) {
     if (std::ssize(values) != instances_) {
       throw UsageError("Ensemble: " + std::string(name) + " got " + std::to_string(values.size()) +
@@ -122,7 +122,6 @@ class Ensemble {
       throw UsageError("Ensemble: " + std::string(name) + " of instance " + std::to_string(i) + " is " +
                        in_words(values[i]) + ", needs a finite number");
     }
-    check_bounds(name, values);
     if (fill_column(name, model_.parameters, parameters_, values)) return;
     if (fill_column(name, model_.initial_quantities(), initial_, values)) return;
     throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
@@ -150,6 +149,7 @@ class Ensemble {
     using Watching = std::remove_reference_t<Observer>;
     check_compiled(options);
     check_ranges(options);
+    check_defaults();
     if (times.empty()) times.push_back(t_end_);
     check_times(times);
     check_memory(times.size() * model_.output_quantities().size(), "results");
@@ -282,18 +282,23 @@ class Ensemble {
                           std::span<const double> values) {
     for (std::size_t j = 0; j < descriptions.size(); ++j) {
       if (descriptions[j].name != name) continue;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (descriptions[j].bounds.contain(values[i])) continue;
+        throw UsageError("Ensemble: " + descriptions[j].name + " of instance " + std::to_string(i) + " is " +
+                         out_of_bounds(values[i], descriptions[j].bounds));
+      }
       for (std::size_t i = 0; i < values.size(); ++i) rows[i * descriptions.size() + j] = values[i];
       return true;
     }
     return false;
   }
-  void check_bounds(std::string_view name, std::span<const double> values) const {
-    for (const ParameterDescription& parameter : model_.parameters) {
-      for (std::size_t i = 0; parameter.name == name && i < values.size(); ++i) {
-        if (parameter.bounds.contain(values[i])) continue;
-        throw UsageError("Ensemble: " + parameter.name + " of instance " + std::to_string(i) + " is " +
-                         out_of_bounds(values[i], parameter.bounds));
-      }
+  /// What is not set is the same in all instances.
+  void check_defaults() const {
+    for (std::size_t j = 0; j < model_.parameters.size(); ++j) {
+      const ParameterDescription& parameter = model_.parameters[j];
+      if (parameter.bounds.contain(parameters_[j])) continue;
+      throw UsageError("Ensemble: model " + model_.name + ": parameter " + parameter.name + " is " +
+                       out_of_bounds(parameters_[j], parameter.bounds));
     }
   }
   static void copy_row(const std::vector<double>& rows, std::int64_t row, std::size_t width, double* out) {

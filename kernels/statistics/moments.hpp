@@ -2,8 +2,9 @@
 // Moments of a column of numbers: what the host's vector code and the threads of a device compute alike, to the last
 // bit where products and sums are not contracted.
 //
-// Rows are added up in blocks: the mean of a block first, then the squared distances from it. Blocks are merged into
-// groups and these into the whole, each in its order (Chan, Golub, LeVeque 1979). So a result depends on the numbers of
+// Rows are added up in blocks: the mean of a block first, then the squared distances from it, with what rounding left
+// of their sum taken out of both (Chan, Golub, LeVeque 1983). Blocks are merged into groups and these into the whole,
+// each in its order (1979). So a result depends on the numbers of
 // the rows alone.
 #include <manyfold/integers.hpp>
 
@@ -40,9 +41,18 @@ MANYFOLD_INLINE double mean_of(double sum, double count) {
   return sum / (count > 0.0 ? count : 1.0);
 }
 
-MANYFOLD_INLINE void add_square(double x, double mean, double& squares) {
+MANYFOLD_INLINE void add_square(double x, double mean, double& squares, double& distances) {
   const double distance = x - x == 0.0 ? x - mean : 0.0;
   squares += distance * distance;
+  distances += distance;
+}
+
+/// `distances`: their sum, which is zero of a mean that is not rounded.
+MANYFOLD_INLINE void correct_mean(double count, double& mean, double& squares, double distances) {
+  const double correction = mean_of(distances, count);
+  const double left = squares - distances * correction;
+  mean += correction;
+  squares = left >= 0.0 ? left : squares < unbounded ? 0.0 : squares;
 }
 
 /// Theirs into one's own.
@@ -52,7 +62,8 @@ MANYFOLD_INLINE void merge_moments(double& count, double& mean, double& squares,
   const double share = their_count / (all > 0.0 ? all : 1.0);
   const double distance = their_mean - mean;
   mean += distance * share;
-  squares += their_squares + distance * distance * (count * share);
+  // In this order nothing is infinite where there was no value before.
+  squares += their_squares + distance * (count * share) * distance;
   count = all;
 }
 
@@ -71,7 +82,9 @@ MANYFOLD_INLINE ColumnMoments moments_of_group(const double* values, std::int64_
       add_value(values[i * stride], block.count, block.mean, block.min, block.max);
     }
     block.mean = mean_of(block.mean, block.count);
-    for (std::int64_t i = first; i < end; ++i) add_square(values[i * stride], block.mean, block.squares);
+    double distances = 0.0;
+    for (std::int64_t i = first; i < end; ++i) add_square(values[i * stride], block.mean, block.squares, distances);
+    correct_mean(block.count, block.mean, block.squares, distances);
     merge_moments(group.count, group.mean, group.squares, block.count, block.mean, block.squares);
     merge_extremes(group.min, group.max, block.min, block.max);
   }

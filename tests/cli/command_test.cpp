@@ -147,6 +147,23 @@ TEST_F(Command, SolveWarnsOfValuesOutOfRange) {
   EXPECT_EQ(described["parameters"][0]["min"], 0.0);
   EXPECT_EQ(described["parameters"][0]["max"], nullptr);
   expect_misuse("solve drain.mo --set rate=-1", {"manyfold: error: --set rate: is -1, below its minimum 0"});
+  expect_misuse("solve drain.mo --initial level=-1", {"manyfold: error: --initial level: is -1, below its minimum 0"});
+  const fs::path negative = sweep("drain.mo", "rate = 2\n[initial]\nlevel = -1");
+  expect_misuse("run " + negative.string(), {"sweep.toml:11:1: error: \"level\" is -1, below its minimum 0"});
+}
+
+// What `check` refuses, the others do.
+TEST_F(Command, AModelsOwnParameterKeepsToItsBounds) {
+  write("drain.mo",
+        "model Drain\n  parameter Real rate(min = 0) = -1;\n  Real level(start = 1, fixed = true);\nequation\n"
+        "  der(level) = -rate;\nend Drain;\n");
+  expect_misuse("check drain.mo", {"drain.mo: error: parameter 'rate' is -1, below its minimum 0"});
+  expect_misuse("solve drain.mo", {"manyfold: error: model 'Drain', parameter rate: is -1, below its minimum 0"});
+  expect_misuse("verify drain.mo", {"manyfold: error: model 'Drain', parameter rate: is -1, below its minimum 0"});
+  expect_misuse("run " + sweep("drain.mo", "").string(),
+                {"sweep.toml:1:9: error: model \"Drain\": parameter \"rate\" is -1, below its minimum 0"});
+  EXPECT_EQ(call("solve drain.mo --set rate=1").code, 0);
+  EXPECT_EQ(call("run " + sweep("drain.mo", "rate = 1").string()).code, 0);
 }
 
 TEST_F(Command, SolveProjectsOnTheConstraints) {
@@ -169,6 +186,17 @@ TEST_F(Command, SolveWritesCsv) {
   int count = 0;
   while (std::getline(lines, line)) ++count;
   EXPECT_EQ(count, 5);
+}
+
+// bouncing_ball_track has the mode `moving`; in Modelica models such numbers are observables.
+TEST_F(Command, DiscreteNumbersStandInTheTableOnce) {
+  const auto header = [&](const std::string& arguments) {
+    const std::string text = call("solve " + arguments + " --csv -").out;
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_TRUE(header("bouncing_ball_track").ends_with(",moving")) << header("bouncing_ball_track");
+  const std::string problems = manyfold::test::from_environment("MANYFOLD_SOURCE") + "/problems/";
+  EXPECT_EQ(header(problems + "thermostat/thermostat.mo --t-end 1"), "time,T,on");
 }
 
 TEST_F(Command, SolveShowsTheStateAtATerminalEvent) {
@@ -354,7 +382,7 @@ TEST_F(Command, SomeFailedInstancesGiveExitCodeThree) {
 TEST_F(Command, AnInterruptLeavesWhatWasFinishedAndExits130) {
   const fs::path file = sweep("robertson", "k1 = { distribution = \"uniform\", min = 0.02, max = 0.06 }",
                               "method = \"radau5\"", "instances = 3000000", "times = \"end\"");
-  const pid_t child = start("run " + file.string());
+  const pid_t child = start("run --json " + file.string());
   // Long enough to finish some instances, far from all of them.
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   kill(child, SIGINT);
@@ -371,6 +399,9 @@ TEST_F(Command, AnInterruptLeavesWhatWasFinishedAndExits130) {
   const auto finished = std::count(status.begin(), status.end(), 0);
   EXPECT_GT(finished, 0);
   EXPECT_EQ(finished + std::count(status.begin(), status.end(), 9), 3000000);
+  const json summary = json::parse(outcome.out);
+  EXPECT_NEAR(summary["instances_per_second"].get<double>() * summary["wall_seconds"].get<double>(),
+              static_cast<double>(finished), 1e-6 * static_cast<double>(finished));
   nc_close(id);
 }
 
@@ -379,6 +410,7 @@ TEST_F(Command, AnUnknownModelIsMisuseAndTheNearestIsOffered) {
 }
 TEST_F(Command, AnUnknownMethodIsMisuse) {
   expect_misuse("solve robertson --method radau6", {"radau6", "radau5"});
+  expect_misuse("solve robertson --method euler", {"unknown method 'euler'; known: radau5, ", ", bdf, ", ", auto\n"});
   expect_misuse("run " + sweep("robertson", "", "method = \"radu5\"").string(), {"sweep.toml:5:", "radu5", "radau5"});
 }
 TEST_F(Command, AMethodThatTheModelsFormRulesOutIsRefusedWithTheReason) {
@@ -491,7 +523,8 @@ TEST_F(Command, StepsOfASolutionHaveBounds) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "-"));
   expect_misuse("solve robertson --max-step 0", {"--max-step is 0, but must be more than 0"});
   expect_misuse("solve robertson --first-step -1", {"--first-step is -1, but must be at least 0"});
-  expect_misuse("solve robertson --max-steps 0", {"--max-steps is 0, but must be at least 1"});
+  expect_misuse("solve robertson --max-steps 0",
+                {"--max-steps is '0', but must be an integer from 1 to 4611686018427387904"});
   expect_misuse("solve robertson --atol y4=1", {"has no variable 'y4'"});
   expect_misuse("solve robertson --atol y1=1 --atol y1=2", {"--atol y1: is given twice"});
   expect_misuse("solve robertson --atol 1 --atol 2", {"--atol 2: is given twice"});
@@ -592,7 +625,8 @@ TEST_F(Command, TimesThatSolveCannotReachAreMisuse) {
   expect_misuse("solve robertson --t-end 10 --times 1,1000", {"--times has 1000, but the time span is from 0 to 10"});
   expect_misuse("solve robertson --t-end -10 --times 1,2",
                 {"--times run from 1 to 2, but the time span from 0 to -10"});
-  expect_misuse("run " + sweep("robertson", "").string() + " --threads -1", {"--threads: Value -1 not in range"});
+  expect_misuse("run " + sweep("robertson", "").string() + " --threads -1",
+                {"--threads is '-1', but must be an integer from 0 to 65536"});
 }
 TEST_F(Command, WhatASweepFileAsksForInVainHasItsPlace) {
   expect_misuse("run " + sweep("robertsen", "").string(), {"sweep.toml:1:9: error: unknown model", "robertson"});
@@ -658,8 +692,34 @@ TEST_F(Command, TheCudaBackendIsRefusedWithAReason) {
   if (!info["devices"].empty()) GTEST_SKIP() << "there is a device";
   expect_misuse("solve robertson --backend cuda", {"backend 'cuda'", info["devices_missing"], "'cpu'"});
 }
-TEST_F(Command, AnUnknownOptionIsMisuse) {
-  EXPECT_EQ(call("solve robertson --fast").code, 2);
+TEST_F(Command, WordsThatItDoesNotKnowAreMisuseAndTheNearestIsOffered) {
+  expect_misuse("solv robertson", {"manyfold: error: unknown subcommand 'solv'; did you mean \"solve\"?\n"});
+  expect_misuse("robertson", {"manyfold: error: unknown subcommand 'robertson'; known: list, describe, check,"});
+  expect_misuse("run s.toml --insances 3", {"manyfold: error: run: unknown option '--insances'; did you mean "
+                                            "\"--instances\"?\n"});
+  expect_misuse("solve robertson --rtoll=1e-3", {"unknown option '--rtoll'; did you mean \"--rtol\"?\n"});
+  expect_misuse("solve robertson --fast", {"unknown option '--fast'; known: --help, --set,"});
+  expect_misuse("solve robertson 40", {"manyfold: error: solve: '40' is one word too many\n"});
+  expect_misuse("solve", {"manyfold: error: solve: MODEL is required: see 'manyfold solve --help'\n"});
+  expect_misuse("", {"manyfold: error: A subcommand is required: see 'manyfold --help'\n"});
+  expect_misuse("solve robertson --json --csv x", {"manyfold: error: solve: --json excludes --csv"});
+}
+// As tables and sweep files do.
+TEST_F(Command, OptionsTakeDecimalNumbers) {
+  const std::string solve = "solve robertson --json ";
+  EXPECT_EQ(call(solve + "--max-steps 1e3 --t-end 1e0 --set k1=+4e-2").code, 0);
+  for (const char* const option : {"--rtol ", "--t-end ", "--max-step ", "--atol ", "--set k1="}) {
+    const std::string name(option, std::strcspn(option, "=") == std::strlen(option) ? std::strlen(option) - 1 : 8);
+    expect_misuse(solve + option + "0x10", {"manyfold: error: " + name + " is '0x10', but must be a decimal number\n"});
+    expect_misuse(solve + option + "inf", {"manyfold: error: " + name + " is 'inf', but must be a finite number\n"});
+    expect_misuse(solve + option + "1e-400", {name + " is '1e-400', but must be a number that a double holds"});
+  }
+  EXPECT_EQ(json::parse(call(solve + "--t-end 1 --atol default=1e-3 --atol y2=1e-9").out)["stats"],
+            json::parse(call(solve + "--t-end 1 --atol 1e-3 --atol y2=1e-9").out)["stats"]);
+  expect_misuse(solve + "--atol default=", {"--atol default is '', but must be a decimal number\n"});
+  expect_misuse("run s.toml --seed 0x10", {"--seed is '0x10', but must be an integer of at least 0\n"});
+  expect_misuse("run s.toml --instances 2.5", {"--instances is '2.5', but must be an integer from 1 to 1000000000000"});
+  expect_misuse("verify robertson --rtol 1e-3,x", {"manyfold: error: --rtol is 'x', but must be a decimal number\n"});
 }
 TEST_F(Command, HelpIsNotAnError) {
   const Outcome outcome = call("run --help");

@@ -155,6 +155,7 @@ TEST_F(ModelicaFiles, WarningsAreToldOnce) {
                                    "coil.mo:8:8: warning: nothing happens at the end of an instance"}) {
       const std::size_t first = outcome.err.find(text);
       ASSERT_NE(first, std::string::npos) << text << " " << command << ": " << outcome.err;
+      EXPECT_TRUE(first == 0 || outcome.err[first - 1] == '\n') << "at the beginning of a line: " << outcome.err;
       EXPECT_EQ(outcome.err.find(text, first + 1), std::string::npos) << command << ": " << outcome.err;
     }
     if (command.starts_with("solve")) {
@@ -332,6 +333,9 @@ TEST_F(ModelicaFiles, CompileTellsTheStructure) {
   EXPECT_EQ(slurp(folder_ / "again.hpp"), first);
   const Outcome words = call("compile " + model("rlc_index2") + " --explain");
   EXPECT_NE(words.out.find("structural index 2, 1 degree of freedom"), std::string::npos) << words.out;
+  const Outcome both = call("compile " + model("rlc_index2") + " --explain --json");
+  EXPECT_EQ(json::parse(both.out)["explanation"], words.out);
+  EXPECT_NE(call("compile " + model("rlc_index2")).out.find(" index 2, 1 state, "), std::string::npos);
 }
 
 // Diodes, from 3 V with exponents of 120: at rest, and in a loop of algebraic equations. From one voltage of each the
@@ -402,6 +406,15 @@ TEST_F(ModelicaFiles, WhatCannotBeInlinedIsMisuse) {
   const std::string tank = "solve " + model("das2") + " --method esdirk54 --inline always ";
   expect_misuse(tank + "--jacobian finite_differences", {"inline = true needs exact Jacobians"});
   expect_misuse(tank + "--jacobian-reuse cameron", {"but jacobian_reuse is 'cameron'"});
+}
+
+TEST_F(ModelicaFiles, NamesWithLineBreaksDoNotBreakMessages) {
+  std::ofstream(folder_ / "a\nb.mo") << "model A\n  Real x(start = 1);\nequation\n  der(x) = -y;\nend A;\n";
+  for (const std::string command : {"solve", "check", "compile"}) {
+    const Outcome outcome = call(command + " 'a\nb.mo'");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.err.find("a\\x0ab.mo:4:13: error: unknown name 'y'"), std::string::npos) << outcome.err;
+  }
 }
 
 TEST_F(ModelicaFiles, WrongFilesAreMisuse) {

@@ -155,7 +155,7 @@ TEST_F(Output, NamesWithControlCharactersDoNotReachTheTerminal) {
   std::ofstream(folder_ / "cases.csv") << "k1,k2\n0.04,1\x01\x1b[2J3\n";
   std::ofstream(folder_ / "table.toml")
       << "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n";
-  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x01\\x1b[2J3\", but needs a number"});
+  expect_misuse("run table.toml", {"column \"k2\" has \"1\\x01\\x1b[2J3\", but needs a decimal number"});
   std::ofstream(folder_ / "nul.toml") << "model = \"robertson\"\n[output]\nfile = \"a\\u0000b.nc\"\n";
   expect_misuse("run nul.toml", {"nul.toml:3:8: error: output.file is \"a\\x00b.nc\", but must be a text without NUL"});
 }
@@ -205,6 +205,15 @@ TEST_F(Output, ALimitOfFileSizesEndsTheRunWithAMessage) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.err.find("(ulimit -f), is reached"), std::string::npos) << outcome.err;
   expect_only({"sweep.toml", "limit.toml"});
+}
+
+// Quantiles that fit the memory need no file: 20000 instances of 3 variables at 101 times are 48 MB.
+TEST_F(Output, ALimitOfFileSizesIsOfFilesAlone) {
+  std::ofstream(folder_ / "limit.toml")
+      << "model = \"robertson\"\n[solver]\nmethod = \"radau5\"\n[ensemble]\ninstances = 20000\n[output]\n"
+         "file = \"result.nc\"\ninstances = false\nstatistics = [\"quantile(0.5)\"]\n";
+  const Outcome outcome = call("run limit.toml", "", "ulimit -f 1000");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
 TEST_F(Output, ALimitOfProcessorTimeInterruptsTheRun) {

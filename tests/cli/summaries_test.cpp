@@ -136,6 +136,21 @@ TEST_F(Summaries, ProbabilitiesHaveIntervals) {
   }
 }
 
+// The root of x = 1 - t is undefined from t = 1 on.
+TEST_F(Summaries, ReductionsThatAreNotKnownAreTold) {
+  std::ofstream(folder_ / "root.mo") << "model R\n  Real x(start = 1, fixed = true);\n  Real s;\nequation\n"
+                                        "  der(x) = -1;\n  s = noEvent(sqrt(x));\nend R;\n";
+  std::ofstream(folder_ / "sweep.toml") << "model = \"root.mo\"\nt_span = [0.0, 2.0]\n[ensemble]\ninstances = 3\n"
+                                           "[output]\ntimes = 5\nreduce = [\"mean(s) < 2\", \"max(x)\"]\n";
+  const Outcome outcome = call("run sweep.toml");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const std::string text :
+       {"mean(s) < 2: known of no instance\n", "max(x): mean 1, from 1 to 1, of 3 instances\n",
+        "\"mean(s) < 2\" is not known of 3 instances that succeeded: a value is not a finite number\n"}) {
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << outcome.out;
+  }
+}
+
 TEST_F(Summaries, WhatCannotBeReducedIsTold) {
   const auto message = [&](const std::string& output) {
     std::ofstream(folder_ / "sweep.toml") << "model = \"robertson\"\n[ensemble]\ninstances = 2\n[output]\n" << output;

@@ -151,11 +151,11 @@ TEST_F(Verify, MisuseIsToldWhatIsNeeded) {
   expect_misuse("verify robertson --rtol 1e-120", {"--rtol is 1e-120", "at least 2.220446e-15"});
   expect_misuse("verify robertson --atol -1", {"--atol is -1"});
   expect_misuse("verify robertson --perturb 1", {"--perturb 1"});
-  expect_misuse("verify robertson --instances -1", {"--instances -1"});
+  expect_misuse("verify robertson --instances -1", {"--instances is '-1'"});
   expect_misuse("verify robertson --instances 9223372036854775807",
                 {"--instances 9223372036854775807", "at most 442961"});
-  expect_misuse("verify robertson --seed -1", {"--seed -1"});
-  expect_misuse("cache --limit nan", {"--limit nan"});
+  expect_misuse("verify robertson --seed -1", {"--seed is '-1'"});
+  expect_misuse("cache --limit nan", {"--limit is 'nan'"});
   expect_misuse("verify robertson --set k9=1", {"k9", "parameter"});
   expect_misuse("verify robertson --t-end 0", {"--t-end 0"});
   expect_misuse("verify pendulum_index3 --method esdirk54", {"'esdirk54' does not converge for index 3", "'radau9'"});

@@ -477,6 +477,19 @@ TEST_F(ResultFileTest, NamesThatNetcdfWouldChangeOrRefuseAreFoundAtOnce) {
     EXPECT_THROW(ResultFile file(wanted, OutputFile(path(), false)), UsageError) << "'" << name << "'";
     EXPECT_TRUE(files().empty()) << "'" << name << "'";
   }
+  // xarray opens no file in which a variable of several dimensions has the name of one of them.
+  for (const char* const name : {"instance", "event", "verify_sample"}) {
+    ResultFileSettings wanted = settings(4);
+    wanted.model.variables[0].name = name;
+    try {
+      ResultFile file(wanted, OutputFile(path(), false));
+      ADD_FAILURE() << name << " was accepted";
+    } catch (const UsageError& error) {
+      EXPECT_EQ(error.what(), "variable '" + std::string(name) +
+                                  "' has a name that result files use for something else: needs another");
+    }
+    EXPECT_TRUE(files().empty());
+  }
   ResultFileSettings wanted = settings(4);
   wanted.model.variables[0].name = wanted.model.variables[1].name;
   EXPECT_THROW(ResultFile file(wanted, OutputFile(path(), false)), UsageError);
@@ -645,6 +658,9 @@ TEST(ResultNames, EveryEventIsAWord) {
   EXPECT_EQ(event_words(model), (std::vector<std::string>{"\xc3\x9c"
                                                           "berlauf_h_gt_3",
                                                           "\xd0\xb4\xd0\xb0", "unnamed", "unnamed_2"}));
+  // event_first_time_histogram is of all events.
+  model.events = {{"histogram", "", 0, false, false}, {"quantile", "", 0, false, false}};
+  EXPECT_EQ(event_words(model), (std::vector<std::string>{"histogram_2", "quantile_2"}));
 }
 
 }  // namespace

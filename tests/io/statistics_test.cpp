@@ -43,6 +43,35 @@ TEST(Statistics, AgreeWithTheTwoPassFormulaInLongDouble) {
   }
 }
 
+// Near 1e15 doubles are 1/8 apart, and sums of 64 of them 8. The variance of 0, 1/4, 1/2 and 3/4 is 5 / 64 n / (n - 1).
+TEST(Statistics, KeepASmallSpreadAroundALargeMean) {
+  std::vector<double> values;
+  for (int i = 0; i < 8192; ++i) values.push_back(1e15 + 0.25 * (i % 4));
+  Statistics statistics(1);
+  statistics.add(0, values);
+  EXPECT_EQ(statistics.moments().mean(0), 1e15 + 0.375);
+  EXPECT_NEAR(std::pow(statistics.moments().standard_deviation(0), 2.0), 5.0 / 64.0 * 8192.0 / 8191.0, 1e-15);
+}
+
+TEST(Statistics, OfHugeValuesAreInfiniteWhereSquaresAre) {
+  Statistics statistics(3);
+  for (int i = 0; i < 8192; ++i) {
+    const double side = i % 2 == 0 ? 1.0 : -1.0;
+    statistics.add(i, std::vector<double>{1e306 + side * 1e292, side * 1e148, 2.0 + 1e300 * side});
+  }
+  const Moments moments = statistics.moments();
+  const double deviation = std::sqrt(8192.0 / 8191.0);
+  EXPECT_NEAR(moments.mean(0) / 1e306, 1.0, 1e-15);
+  EXPECT_NEAR(moments.mean(1) / 1e148, 0.0, 1e-15);
+  EXPECT_NEAR(moments.standard_deviation(1) / 1e148, deviation, 1e-14);
+  for (const std::size_t column : {0, 2}) {
+    EXPECT_EQ(moments.standard_deviation(column), std::numeric_limits<double>::infinity());
+  }
+  Statistics equal(1);
+  equal.add(0, std::vector<double>(8192, 1e150));
+  EXPECT_EQ(equal.moments().standard_deviation(0), 0.0);
+}
+
 // Chunks of any size, in blocks that are added up beforehand or not.
 TEST(Statistics, DoNotDependOnHowInstancesAreCutIntoChunks) {
   constexpr std::size_t columns = 11;  // not a multiple of what is added up together

@@ -1,9 +1,11 @@
 #include "host/io/sweep_file.hpp"
 
 #include <gtest/gtest.h>
+#include <netcdf.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 
 #include "tests/support/temporary_folder.hpp"
@@ -151,11 +153,11 @@ statistics = ["mena", "quantile(2)"]
       "s.toml:2:1: error: unknown key \"t_spam\" in the sweep file; did you mean \"t_span\"?\n"
       "s.toml:4:10: error: unknown method \"radua5\"; did you mean \"radau5\"?\n"
       "s.toml:5:8: error: rtol is 1, but must be at least 2.220446e-15, ten times the rounding error, and less than 1\n"
-      "s.toml:6:15: error: atol of \"y1\" is 0, but must be greater than 0\n"
-      "s.toml:7:11: error: unknown backend \"gpu\"; did you mean \"cpu\"?\n"
-      "s.toml:8:11: error: threads is -1, but must be an integer of at least 0\n"
+      "s.toml:6:15: error: atol of \"y1\" is 0.0, but must be greater than 0\n"
+      "s.toml:7:11: error: unknown backend \"gpu\"; known: auto, cpu, cuda\n"
+      "s.toml:8:11: error: threads is -1, but must be an integer from 0 to 65536\n"
       "s.toml:9:14: error: projection is 1, but must be true or false\n"
-      "s.toml:11:13: error: instances is 0, but must be an integer of at least 1\n"
+      "s.toml:11:13: error: instances is 0, but must be an integer from 1 to 1000000000000\n"
       "s.toml:12:11: error: unknown sampler \"sobel\"; did you mean \"sobol\"?\n"
       "s.toml:14:23: error: unknown distribution \"unifrom\"; did you mean \"uniform\"?\n"
       "s.toml:15:51: error: parameters.k2: max of a uniform distribution is 1, but must be greater than min (2)\n"
@@ -163,7 +165,7 @@ statistics = ["mena", "quantile(2)"]
       "s.toml:16:40: error: parameters.k3.mean is nan, but must be a finite number\n"
       "s.toml:16:45: error: unknown key \"sgma\" in parameters.k3 of distribution \"normal\"; did you mean "
       "\"sigma\"?\n"
-      "s.toml:18:9: error: times is a list, but must be a list of at least one number\n"
+      "s.toml:18:9: error: times is an empty list, but must be a list of at least one number\n"
       "s.toml:19:15: error: unknown statistic \"mena\"; did you mean \"mean\"?\n"
       "s.toml:19:23: error: statistic \"quantile(2)\" must be quantile(p) with p from 0 to 1");
 }
@@ -190,7 +192,7 @@ TEST_F(SweepFile, WrongTypesAndSyntaxErrorsAreLocated) {
             "s.toml:1:9: error: model is 3, but must be a text that is not empty\n"
             "s.toml:2:10: error: solver is 1, but must be a table\n"
             "s.toml:4:16: error: trajectories is \"yes\", but must be true or false\n"
-            "s.toml:5:9: error: times as a count is 1, but must be an integer of at least 2");
+            "s.toml:5:9: error: times as a count is 1, but must be an integer from 2 to 2147483647");
   EXPECT_EQ(complaint("model = \"a\"\nrtol = = 3\n").substr(0, 19), "s.toml:2:8: error: ");
   EXPECT_EQ(complaint("t_span = [1.0, 1.0]\n"),
             "s.toml:1:1: error: model is missing: give a built-in model's name or the path of a .hpp or .mo file\n"
@@ -200,10 +202,9 @@ TEST_F(SweepFile, WrongTypesAndSyntaxErrorsAreLocated) {
 TEST_F(SweepFile, NumbersThatAreTooLargeAreRefusedWithTheFigure) {
   const std::string start = "model = \"robertson\"\n";
   EXPECT_EQ(complaint(start + "[solver]\nevent_log = 4294967296\n"),
-            "s.toml:3:13: error: event_log is 4294967296, but must be an integer of at least 0 and at most 2147483647");
+            "s.toml:3:13: error: event_log is 4294967296, but must be an integer from 0 to 2147483647");
   EXPECT_EQ(complaint(start + "[ensemble]\ninstances = 9223372036854775807\n"),
-            "s.toml:3:13: error: instances is 9223372036854775807, but must be an integer of at least 1 and at most "
-            "1000000000000");
+            "s.toml:3:13: error: instances is 9223372036854775807, but must be an integer from 1 to 1000000000000");
   const std::string grid = start + "[ensemble]\nsampler = \"grid\"\n[parameters]\n";
   const std::string range = " = { distribution = \"uniform\", min = 1.0, max = 2.0, levels = 100000000 }\n";
   EXPECT_EQ(complaint(grid + "k1" + range + "k2" + range),
@@ -248,7 +249,23 @@ TEST_F(SweepFile, DiscreteNumbersAreNamedLikeVariables) {
 TEST_F(SweepFile, WholeNumbersMayBeWrittenWithAnExponent) {
   EXPECT_EQ(parse("model = \"robertson\"\n[ensemble]\ninstances = 2e4\n").sampling.instances, 20000);
   EXPECT_EQ(complaint("model = \"robertson\"\n[ensemble]\ninstances = 2.5\n"),
-            "s.toml:3:13: error: instances is 2.5, but must be an integer of at least 1");
+            "s.toml:3:13: error: instances is 2.5, but must be an integer from 1 to 1000000000000");
+}
+
+// As in options and tables, whatever else TOML has.
+TEST_F(SweepFile, NumbersAreDecimalAndWhatADoubleHolds) {
+  const std::string start = "model = \"robertson\" # \u00e4\n[parameters]\n";
+  const Sweep sweep = parse(start + "k2 = +1_0.5\n[ensemble]\nseed = 9223372036854775807\n");
+  EXPECT_EQ(sweep.quantities.at(0).quantity.distribution.quantile(0.5), 10.5);
+  EXPECT_EQ(sweep.sampling.seed, 9223372036854775807U);
+  EXPECT_EQ(complaint(start + "k1 = 0x10\n"), "s.toml:3:6: error: parameters.k1 is 0x10, but must be a decimal number");
+  EXPECT_EQ(complaint(start + "k1 = inf\n"), "s.toml:3:6: error: parameters.k1 is inf, but must be a finite number");
+  EXPECT_EQ(
+      complaint(start + "k1 = { distribution = \"choice\", values = [1, \t1e-400 ] }\n"),
+      "s.toml:3:47: error: an element of parameters.k1.values is 1e-400, but must be a number that a double holds "
+      "(2.2e-308 to 1.8e308)");
+  EXPECT_EQ(complaint(start + "[ensemble]\nseed = 0xff\n"),
+            "s.toml:4:8: error: seed is 0xff, but must be an integer of at least 0");
 }
 
 TEST_F(SweepFile, CommonMistakesAreToldApart) {
@@ -264,7 +281,15 @@ TEST_F(SweepFile, AMissingTableIsNamedBeforeTheModelIsLookedAt) {
     return "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"" + table + "\"\n";
   };
   EXPECT_THROW(parse(with("none.csv")), UsageError);
-  EXPECT_EQ(complaint(with("none.csv")), "s.toml:4:9: error: the table \"none.csv\" is not a file that can be read");
+  EXPECT_EQ(complaint(with("none.csv")),
+            "s.toml:4:9: error: the table \"none.csv\" cannot be read: No such file or directory");
+  EXPECT_EQ(complaint(with(".")), "s.toml:4:9: error: the table \".\" cannot be read: it is not a file");
+  std::ofstream(folder_ / "secret.csv") << "k1\n1\n";
+  std::filesystem::permissions(folder_ / "secret.csv", std::filesystem::perms::none);
+  // The superuser may read everything.
+  EXPECT_EQ(
+      complaint(with("secret.csv")),
+      geteuid() == 0 ? "accepted" : "s.toml:4:9: error: the table \"secret.csv\" cannot be read: Permission denied");
   EXPECT_EQ(complaint(with("http://127.0.0.1/x.nc")),
             "s.toml:4:9: error: table is \"http://127.0.0.1/x.nc\", but must be a file of this machine");
 }
@@ -319,8 +344,6 @@ TEST_F(SweepFile, WhatIsWrongOnTheCommandLineHasNoPlaceInTheFile) {
   expect({.method = "radua5"}, "--method: unknown method 'radua5'; did you mean \"radau5\"?");
   expect({.rtol = 0.0},
          "--rtol is 0, but must be at least 2.220446e-15, ten times the rounding error, and less than 1");
-  expect({.instances = 2.5}, "--instances 2.5: needs a whole number from 1 to 1000000000000");
-  expect({.seed = -1}, "--seed -1: needs a whole number of at least 0");
   expect({.atol_by_variable = {{"y4", 1e-9}}},
          "atol: model \"robertson\" has no variable \"y4\"; did you mean \"y1\"?");
   expect({.parameters = {{"k4", 1.0}}}, "model \"robertson\" has no parameter \"k4\"; did you mean \"k1\"?");
@@ -415,6 +438,10 @@ TEST_F(SweepFile, TimesMustRunWithTheTimeSpanAndStayInIt) {
   EXPECT_EQ(complaint(start + "times = [5.0, 5.0]\n"),
             "s.toml:4:9: error: times must be strictly monotone, but 5 follows 5");
   EXPECT_EQ(complaint(start + "times = \"end\"\n"), "accepted");
+  // Doubles beyond 2^49 are 1/8 apart: there are 25 from the start to the end.
+  const std::string late = "model = \"robertson\"\nt_span = [1e15, 1000000000000003]\n[output]\ntimes = ";
+  EXPECT_EQ(complaint(late + "25\n"), "accepted");
+  EXPECT_EQ(complaint(late + "26\n").substr(0, 61), "s.toml:4:9: error: times has 25 equal steps, of which two end");
   EXPECT_EQ(complaint(start + "times = { log = [0.0, 1.0, 5] }\n"),
             "s.toml:4:9: error: the ends of log times are 0 and 1, but must be positive, finite and different");
 }
@@ -512,9 +539,62 @@ TEST_F(SweepFile, ATableIsReadFromTheSweepFilesFolder) {
             "s.toml:2:1: error: sampler = \"table\" needs the key table: the path of a .csv or .nc file");
 }
 
+TEST_F(SweepFile, TheCommandLineStandsInPlaceOfColumns) {
+  file("k1,k2\n0.1,5\n0.2,6\n", "cases.csv");
+  const auto path = file("model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.csv\"\n");
+  SweepOverrides overrides;
+  overrides.parameters = {{"k1", 0.5}, {"k3", 2e7}};
+  const ResolvedSweep resolved = resolve(parse_sweep_file(path, methods, overrides), robertson());
+  ASSERT_EQ(resolved.inputs.instances(), 2);
+  std::array<double, 3> parameters;
+  std::array<double, 3> initial;
+  std::array<double, 2> t_span;
+  resolved.inputs.fill(1, parameters.data(), initial.data(), t_span.data());
+  EXPECT_EQ(parameters, (std::array{0.5, 6.0, 2e7}));
+  ModelDescription bounded = robertson();
+  bounded.parameters[0].bounds.max = 0.2;
+  try {
+    resolve(parse_sweep_file(path, methods, overrides), bounded);
+    FAIL() << "0.5 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "manyfold: error: \"k1\" is 0.5, above its maximum 0.2");
+  }
+}
+
+TEST_F(SweepFile, UnitsOfTablesThatAreNotTheModelsAreTold) {
+  int table = 0;
+  int dimension = 0;
+  int variable = 0;
+  ASSERT_EQ(nc_create((folder_ / "cases.nc").c_str(), NC_NETCDF4, &table), NC_NOERR);
+  nc_def_dim(table, "instance", 1, &dimension);
+  const double one = 1.0;
+  for (const auto& [name, unit] :
+       {std::pair("k1", "s-1"), {"k2", "min-1"}, {"k3", "1/s"}, {"y1", ""}, {"t_end", "h"}}) {
+    nc_def_var(table, name, NC_DOUBLE, 1, &dimension, &variable);
+    nc_put_att_text(table, variable, "units", std::strlen(unit), unit);
+    nc_put_var_double(table, variable, &one);
+  }
+  nc_def_var(table, "y2", NC_DOUBLE, 1, &dimension, &variable);
+  nc_put_att_text(table, variable, "units", 4, "degC");
+  nc_put_var_double(table, variable, &one);
+  nc_def_var(table, "note", NC_DOUBLE, 0, nullptr, &variable);
+  nc_close(table);
+  ModelDescription model = robertson();
+  model.variables[1].unit = "K";
+  const std::string start = (folder_ / "cases.nc").string() + ": ";
+  const std::string text = "model = \"robertson\"\n[ensemble]\nsampler = \"table\"\ntable = \"cases.nc\"\n";
+  EXPECT_EQ(resolve(parse(text), model).warnings,
+            (std::vector<std::string>{
+                start + "passes over what does not lie on the dimension \"instance\" alone: note",
+                start + "\"k2\" is in \"min-1\", but in the model in \"1/s\": its numbers are not converted",
+                start + "\"t_end\" is in \"h\", but in the model in \"s\": its numbers are not converted",
+                start + "\"y2\" is in \"degC\", but in the model in \"K\": its numbers are not converted"}));
+}
+
 TEST_F(SweepFile, ModelFilesAreRelativeToTheSweepFile) {
   EXPECT_EQ(parse("model = \"models/tank.hpp\"\n").model, (folder_ / "models/tank.hpp").string());
   EXPECT_EQ(parse("model = \"/a/tank.mo\"\n").model, "/a/tank.mo");
+  EXPECT_EQ(parse("model = \"tank.bmo\"\n").model, (folder_ / "tank.bmo").string());
 }
 
 TEST_F(SweepFile, AStructuralParameterIsAnIntegerConstantInRange) {
@@ -526,8 +606,8 @@ TEST_F(SweepFile, AStructuralParameterIsAnIntegerConstantInRange) {
   EXPECT_NO_THROW(resolve(sweep, model));
   const std::string need = "parameters.points must be an integer constant from 3 to 1000: it shapes the equations";
   EXPECT_EQ(complaint("model = \"robertson\"\n[parameters]\npoints = 2\n", model), "s.toml:3:10: error: " + need);
-  EXPECT_EQ(complaint("model = \"robertson\"\n[parameters]\npoints = 10.0\n", model), "s.toml:3:10: error: " + need);
-  EXPECT_THROW(constant_integer_parameter(parse("model = \"robertson\"\n[parameters]\npoints = 10.0\n"), "points"),
+  EXPECT_EQ(complaint("model = \"robertson\"\n[parameters]\npoints = 10.5\n", model), "s.toml:3:10: error: " + need);
+  EXPECT_THROW(constant_integer_parameter(parse("model = \"robertson\"\n[parameters]\npoints = 10.5\n"), "points"),
                UsageError);
 }
 

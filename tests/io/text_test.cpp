@@ -23,6 +23,9 @@ TEST(NearestName, FindsSpellingsOneOrTwoEditsAway) {
 TEST(NearestName, FindsNothingForAnotherWord) {
   EXPECT_EQ(nearest_name("euler", methods), std::nullopt);
   EXPECT_EQ(nearest_name("x", std::vector<std::string>{"y"}), std::nullopt);
+  EXPECT_EQ(nearest_name("gpu", std::vector<std::string>{"cpu"}), std::nullopt);
+  EXPECT_EQ(nearest_name("k2", std::vector<std::string>{"R2", "k1"}), "k1");
+  EXPECT_EQ(nearest_name("bdf", methods), std::nullopt) << "the word itself, which does not fit";
   EXPECT_EQ(nearest_name("", methods), std::nullopt);
 }
 

@@ -16,5 +16,14 @@ foreach(example cpp/batches cpp_modelica/charger)
   run(${CMAKE_COMMAND} --build ${work}/${folder})
   run(${work}/${example})
 endforeach()
+# One model at a time: a second file would be passed over.
+file(WRITE ${work}/two/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(two CXX)\n\
+find_package(manyfold REQUIRED)\nadd_executable(two two.cpp)\nmanyfold_add_model(two a.mo b.mo)\n")
+file(WRITE ${work}/two/two.cpp "")
+execute_process(COMMAND ${CMAKE_COMMAND} -S ${work}/two -B ${work}/two/build -G Ninja
+  -DCMAKE_PREFIX_PATH=${work}/prefix RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
+if(status EQUAL 0 OR NOT said MATCHES "'b.mo' is more than the one file that it takes")
+  message(FATAL_ERROR "a second model was not refused: ${said}")
+endif()
 # The installed command finds its headers and compiles a model that was not built ahead.
 run(${CMAKE_COMMAND} -E env MANYFOLD_CACHE=${work}/cache ${work}/prefix/bin/manyfold solve van_der_pol --t-end 1)

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -151,29 +152,56 @@ TEST(EnsembleInputs, UnknownAndRepeatedNamesAreRefusedWithTheNearestOne) {
 }
 
 // Of a normal distribution samples beyond six deviations do not count.
-TEST(EnsembleInputs, ParametersKeepToTheBoundsOfTheModel) {
+TEST(EnsembleInputs, InputsKeepToTheBoundsOfTheModel) {
   ModelDescription bounded = model();
   bounded.parameters[1].bounds = {0.0, 1.0};
-  const auto problem = [&](const Distribution& distribution) -> std::string {
+  bounded.variables[0].bounds.min = 0.0;
+  const auto problem = [&](const Distribution& distribution, const std::string& name = "valve") -> std::string {
+    const Kind kind = name == "level" ? Kind::initial : Kind::parameter;
     try {
-      EnsembleInputs::sampled(bounded, {"sobol", 4, 1}, {{Kind::parameter, "valve", distribution}});
+      EnsembleInputs::sampled(bounded, {"sobol", 4, 1}, {{kind, name, distribution}});
     } catch (const UsageError& error) {
       return error.what();
     }
     return "";
   };
   EXPECT_EQ(problem(Distribution::constant(-0.5)), "\"valve\" is -0.5, below its minimum 0");
+  EXPECT_EQ(problem(Distribution::constant(-1.0), "level"), "\"level\" is -1, below its minimum 0");
+  EXPECT_EQ(problem(Distribution::uniform(-1.0, 1.0), "level").substr(0, 24), "\"level\" may become -0.99");
   EXPECT_EQ(problem(Distribution::choice({0.5, 1.5, 0.25})),
             "\"valve\" may become 1.5, above its maximum 1: needs a distribution within its bounds");
   EXPECT_NE(problem(Distribution::normal(0.5, 0.1)).find("below its minimum 0"), std::string::npos);
   EXPECT_EQ(problem(Distribution::normal(0.5, 0.05)), "");
   EXPECT_EQ(problem(Distribution::truncated_normal(0.5, 1.0, 0.0, 1.0)), "");
   try {
-    EnsembleInputs::tabulated(bounded, {{"area", "valve"}, {2.0, 1.0, 3.0, 1.25}, "", {}, 1, {}});
+    EnsembleInputs::tabulated(bounded, {{"area", "valve"}, {2.0, 1.0, 3.0, 1.25}});
     FAIL() << "1.25 was accepted";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(), "\"valve\" of instance 1 is 1.25, above its maximum 1");
   }
+  try {
+    EnsembleInputs::tabulated(bounded, {{"level"}, {2.0, -0.5}});
+    FAIL() << "-0.5 was accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "\"level\" of instance 1 is -0.5, below its minimum 0");
+  }
+  // The model's own value, unless another is given.
+  bounded.parameters[1].value = 2.0;
+  EXPECT_EQ(problem(Distribution::constant(0.5)), "");
+  EXPECT_EQ(problem(Distribution::uniform(0.25, 0.5)), "");
+  EXPECT_EQ(problem(Distribution::constant(0.5), "pump"),
+            "model \"tank\": parameter \"valve\" is 2, above its maximum 1");
+}
+
+// Names of parameters come first, then those of variables, then the ends of the time span.
+TEST(EnsembleInputs, AColumnIsAParameterBeforeAllElse) {
+  ModelDescription ambiguous = model();
+  ambiguous.parameters[1].name = "level";
+  ambiguous.parameters[2].name = "t_end";
+  const auto inputs = EnsembleInputs::tabulated(ambiguous, {{"level", "t_end"}, {3.0, 5.0}});
+  EXPECT_EQ(row(inputs, 0).parameters, (std::array{2.0, 3.0, 5.0}));
+  EXPECT_TRUE(std::isnan(row(inputs, 0).initial[0]));
+  EXPECT_EQ(row(inputs, 0).t_span, (std::array{0.0, 10.0}));
 }
 
 TEST(EnsembleInputs, TablesMadeByTheCallerNeedNoFile) {
@@ -207,9 +235,9 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
             "cases.csv:3:1: error: the row has 1 fields, but the header has 2\n"
             "cases.csv:4:5: error: the row has 3 fields, but the header has 2");
   EXPECT_EQ(complaint("area,valve\n1,two\n1, 2.5x\n1,\n"),
-            "cases.csv:2:3: error: column \"valve\" has \"two\", but needs a number\n"
-            "cases.csv:3:4: error: column \"valve\" has \"2.5x\", but needs a number\n"
-            "cases.csv:4:3: error: column \"valve\" has \"\", but needs a number");
+            "cases.csv:2:3: error: column \"valve\" has \"two\", but needs a decimal number\n"
+            "cases.csv:3:4: error: column \"valve\" has \"2.5x\", but needs a decimal number\n"
+            "cases.csv:4:3: error: column \"valve\" has \"\", but needs a decimal number");
   EXPECT_EQ(complaint("area,valve\n1,nan\ninf,1\n"),
             "cases.csv:2:3: error: column \"valve\" has \"nan\", but needs a finite number\n"
             "cases.csv:3:1: error: column \"area\" has \"inf\", but needs a finite number");
@@ -218,7 +246,7 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
       "cases.csv:1:6: error: model \"tank\" has no parameter or variable \"vavle\" for this column of the table; did "
       "you mean \"valve\"?");
   EXPECT_EQ(complaint("area\n1\x01\x1b\n"),
-            "cases.csv:2:1: error: column \"area\" has \"1\\x01\\x1b\", but needs a number");
+            "cases.csv:2:1: error: column \"area\" has \"1\\x01\\x1b\", but needs a decimal number");
   // As UTF-16, and files of other programs.
   EXPECT_EQ(
       complaint(std::string("\xff\xfe"
@@ -229,12 +257,20 @@ TEST_F(TableFile, EveryProblemOfACsvFileNamesItsLineAndColumn) {
   EXPECT_EQ(complaint("area,\"valve\n1,\"2\"3\n"),
             "cases.csv:1:6: error: a quotation mark has no second one in its line\n"
             "cases.csv:2:6: error: after a quotation mark needs a comma");
-  EXPECT_EQ(complaint("area,valve\n+-1,2\n"), "cases.csv:2:1: error: column \"area\" has \"+-1\", but needs a number");
+  for (const char* const text : {"+-1", "0x10", "1 000", "1e"}) {
+    EXPECT_EQ(complaint(std::string("area,valve\n") + text + ",2\n"),
+              "cases.csv:2:1: error: column \"area\" has \"" + std::string(text) + "\", but needs a decimal number");
+  }
   EXPECT_EQ(complaint("area,valve\n1e-400,2\n"),
-            "cases.csv:2:1: error: column \"area\" has \"1e-400\", which is beyond what a double holds (2.2e-308 to "
-            "1.8e308)");
+            "cases.csv:2:1: error: column \"area\" has \"1e-400\", but needs a number that a double holds (2.2e-308 "
+            "to 1.8e308)");
   EXPECT_EQ(complaint("area;valve\n1,5;2\n"),
             "cases.csv:1:1: error: the columns are separated by ';', but must be by ',', with a point in numbers");
+  EXPECT_EQ(complaint("area\tvalve\n1\t5\n"),
+            "cases.csv:1:1: error: the columns are separated by tabs, but must be by ',', with a point in numbers");
+  EXPECT_EQ(complaint(std::string("PAR1\x15\0\n", 7)),
+            "cases.csv:1:1: error: the table is a Parquet file, but must be CSV or netCDF: pandas converts it, "
+            "read_parquet(...).to_csv(..., index=False)");
   EXPECT_EQ(
       complaint("area,valve\n1,5,2,5\n"),
       "cases.csv:2:5: error: the row has 4 fields, but the header has 2; numbers need a decimal point, not a comma");
@@ -285,7 +321,43 @@ TEST_F(TableFile, NetcdfVariablesOnTheInstanceDimensionAreColumns) {
   EXPECT_EQ(row(inputs, 2).initial[0], 3.0);
 }
 
+// As xarray writes a coordinate, and a parameter that was not made an array over it.
+TEST_F(TableFile, NetcdfCoordinatesAreNoColumnsAndParametersLieOnTheInstances) {
+  const auto path = folder_ / "cases.nc";
+  int file = 0;
+  int dimension = 0;
+  ASSERT_EQ(nc_create(path.c_str(), NC_NETCDF4, &file), NC_NOERR);
+  nc_def_dim(file, "instance", 2, &dimension);
+  int numbers = 0;
+  int area = 0;
+  int valve = 0;
+  nc_def_var(file, "instance", NC_INT64, 1, &dimension, &numbers);
+  nc_def_var(file, "area", NC_DOUBLE, 1, &dimension, &area);
+  nc_put_att_text(file, area, "units", 3, "cm2");
+  nc_def_var(file, "valve", NC_DOUBLE, 0, nullptr, &valve);
+  const double areas[] = {0.5, 1.5};
+  const long long instances[] = {7, 8};
+  nc_put_var_longlong(file, numbers, instances);
+  nc_put_var_double(file, area, areas);
+  nc_put_var_double(file, valve, areas);
+  ASSERT_EQ(nc_close(file), NC_NOERR);
+  Table table = read_table(path);
+  EXPECT_EQ(table.names, std::vector<std::string>{"area"});
+  EXPECT_EQ(table.units, std::vector<std::string>{"cm2"});
+  EXPECT_EQ(table.passed_over, std::vector<std::string>{"valve"});
+  try {
+    EnsembleInputs::tabulated(model(), table);
+    FAIL() << "the parameter was passed over";
+  } catch (const UsageError& error) {
+    EXPECT_EQ(error.what(),
+              path.string() + ":1:1: error: variable \"valve\" must lie on the dimension \"instance\" alone");
+  }
+  table.passed_over = {"note"};
+  EXPECT_EQ(EnsembleInputs::tabulated(model(), table).instances(), 2);
+}
+
 TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
+  std::function<void(int file, int variable)> further;
   const auto table_with = [&](const std::vector<short>& numbers, bool attributes) {
     const auto path = folder_ / "packed.nc";
     int file = 0;
@@ -302,6 +374,7 @@ TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
       nc_put_att_double(file, area, "scale_factor", NC_DOUBLE, 1, &scale);
       nc_put_att_double(file, area, "add_offset", NC_DOUBLE, 1, &offset);
     }
+    if (further) further(file, area);
     nc_put_var_short(file, area, numbers.data());
     nc_close(file);
     return read_table(path);
@@ -319,6 +392,23 @@ TEST_F(TableFile, PackedAndMissingNumbersOfNetcdfAreWhatTheirAttributesSay) {
             std::string::npos);
   EXPECT_NE(message({NC_FILL_SHORT, 1}, false).find("has no value for instance 0"), std::string::npos);
   EXPECT_EQ(message({2, -999}, false), "accepted");
+  // Valid ranges are of the packed numbers: The NetCDF User's Guide, appendix A.
+  further = [](int written, int variable) {
+    const short range[] = {-4, 2};
+    nc_put_att_short(written, variable, "valid_range", NC_SHORT, 2, range);
+  };
+  EXPECT_EQ(message({2, -4}, true), "accepted");
+  EXPECT_NE(message({2, -5}, true)
+                .find("variable \"area\" of the table has no valid value for instance 1: there is -5, "
+                      "but its attributes say from -4 to 2"),
+            std::string::npos);
+  further = [](int written, int variable) {
+    const short least = 0;
+    nc_put_att_short(written, variable, "valid_min", NC_SHORT, 1, &least);
+  };
+  EXPECT_NE(message({2, -4}, true).find("there is -4, but its attributes say from 0 to inf"), std::string::npos);
+  further = [](int written, int variable) { nc_put_att_text(written, variable, "_Unsigned", 4, "true"); };
+  EXPECT_NE(message({2, -4}, true).find("attribute _Unsigned of variable \"area\" is not followed"), std::string::npos);
 }
 
 TEST_F(TableFile, MoreRowsThanMemoryHoldsAreRefusedWithTheFigure) {

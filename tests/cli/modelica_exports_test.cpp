@@ -104,6 +104,21 @@ TEST_F(ModelicaExports, MixturesOfGasesWithoutTheirFunctions) {
   EXPECT_NEAR(found["x2"].get<double>(), 0.254380774, 1e-7);
 }
 
+// After a break or return in some cases the rest may leave in others: the search found 4, and the steps were 3.
+TEST_F(ModelicaExports, EveryTurnOfALoopMayBeTheLast) {
+  std::ofstream(folder_ / "search.mo")
+      << "package P\n  function search\n    input Real x;\n    output Real y;\n  algorithm\n    y := 1.0;\n"
+         "    for i in 2:5 loop\n      if x < i then\n        break;\n      end if;\n      y := i;\n    end for;\n"
+         "  end search;\n  function steps\n    input Real x;\n    output Real y;\n  algorithm\n"
+         "    if x < 1 then\n      y := 1;\n      return;\n    end if;\n"
+         "    if x < 2 then\n      y := 2;\n      return;\n    end if;\n    y := 3;\n  end steps;\n"
+         "  model P\n    Real x(start = 0.2, fixed = true), y, z;\n  equation\n    der(x) = 1;\n"
+         "    y = search(x);\n    z = steps(x - 1.7);\n  end P;\nend P;\n";
+  const json end = values("search.mo --t-end 3");
+  EXPECT_EQ(end["y"], 3.0);
+  EXPECT_EQ(end["z"], 2.0);
+}
+
 // A planar four-bar linkage, which is projected. The forces were compared with what the projected positions ask for, to
 // the tolerance: where one of them passes zero, steps of 1e-7 s failed again and again, 53,000 in all.
 TEST_F(ModelicaExports, ForcesThatPassZeroBesideAProjection) {

@@ -57,6 +57,22 @@ struct Stop {
   static constexpr void action(auto, const auto&, auto& y, const auto&, const auto& p, auto&) { y[1] = -p[0] * y[1]; }
 };
 
+/// A ball is thrown up against a stiff pad, which it touches near the top of its flight: no event, and no time in the
+/// equations. The flight is a parabola, of which no error estimate says where it ends.
+struct Pad {
+  static constexpr const char* name = "pad";
+  static constexpr double t_span[] = {0.0, 1.6};
+  static constexpr Variable variables[] = {{.name = "x"}, {.name = "v"}};
+  enum { speed, height, stiffness };
+  static constexpr Parameter parameters[] = {
+      {.name = "initial_speed", .value = 10.0}, {.name = "height", .value = 4.9}, {.name = "stiffness", .value = 1e4}};
+  static constexpr void initial(const auto& p, auto& y) { y[1] = p[speed]; }
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    f[0] = y[1];
+    f[1] = -10.0 - p[stiffness] * max(y[0] - p[height], 0.0);
+  }
+};
+
 /// Three wagons, the first of which is braked for a while, with slack and damped couplings: a coupling pushes beyond a
 /// gap and pulls beyond it on the other side, until its force vanishes. One begins while the other ends.
 struct Train {
@@ -353,6 +369,31 @@ TEST(Contacts, MayBeginAgainAtOnce) {
     exact.push_back(exact_stop(rows.back()[0], rows.back()[1], Stop::t_span[1]));
   }
   expect_contacts_with_all<Stop>(rows, exact, 1.5);
+}
+
+/// The ball at time t, behind the contact.
+Exact exact_pad(double speed, double height, double stiffness, double t) {
+  const double g = 10.0;
+  const double entry = std::sqrt(speed * speed - 2.0 * g * height);
+  const double frequency = std::sqrt(stiffness);
+  const double since = t - (speed - entry) / g - 2.0 / frequency * std::atan2(entry * frequency, g);
+  return {height - entry * since - 0.5 * g * since * since, -entry - g * since, 0, 1.0};
+}
+
+// Of 200 such balls 134 with bdf, 41 with radau5, 38 with esdirk54 and 10 with rodas5p flew through the pad.
+TEST(Contacts, WithoutEventsAreSeenWithinSteps) {
+  std::mt19937 random(6);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  std::vector<std::vector<double>> rows;
+  std::vector<Exact> exact;
+  for (int i = 0; i < instances; ++i) {
+    // From 5 to 50 % of the flight would be beyond the pad.
+    const double share = std::pow(10.0, -1.3 + uniform(random));
+    const double speed = 5.0 + 7.0 * uniform(random);
+    rows.push_back({speed, speed * speed / 20.0 * (1.0 - share * share), std::pow(10.0, 3.0 + 2.0 * uniform(random))});
+    exact.push_back(exact_pad(rows.back()[0], rows.back()[1], rows.back()[2], Pad::t_span[1]));
+  }
+  expect_contacts_with_all<Pad>(rows, exact, 10.0);
 }
 
 // While one coupling is slack for a moment, the other one begins or ends. Of 50 such trains, 17 with radau5, 8 with

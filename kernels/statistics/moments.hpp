@@ -4,8 +4,7 @@
 //
 // Rows are added up in blocks: the mean of a block first, then the squared distances from it, with what rounding left
 // of their sum taken out of both (Chan, Golub, LeVeque 1983). Blocks are merged into groups and these into the whole,
-// each in its order (1979). So a result depends on the numbers of
-// the rows alone.
+// each in its order (1979). So a result depends on the numbers of the rows alone.
 #include <manyfold/integers.hpp>
 
 #include "../lane/qualifiers.hpp"

@@ -155,6 +155,7 @@ bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
   const bool explicit_form = (equation.left == quantity && !contains(equation.right, quantity)) ||
                              (equation.right == quantity && !contains(equation.left, quantity));
   if (explicit_form) return true;
+  if (is_decided_by(equation.residual, {quantity})) return false;
   const Node slope = graph_.partial(equation.residual, quantity);
   // y' of a stage as (y - base) / (gamma h) has the rounding errors of y, divided by h. Velocities and accelerations
   // that follow from positions would have them twice.

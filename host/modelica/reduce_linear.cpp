@@ -40,6 +40,7 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   bool follows_states = false;
   for (std::size_t i = 0; i < n; ++i) {
     const Node residual = substituted(equations[at(block.residuals[i])].residual);
+    if (is_decided_by(residual, block.torn)) return false;
     for (std::size_t j = 0; j < n; ++j) {
       matrix[i][j] = graph_.partial(residual, block.torn[j]);
       const std::vector<double> cases = in_all_cases(matrix[i][j]);

@@ -36,6 +36,22 @@ bool Reducer::contains(Node root, Node quantity) {
   return std::binary_search(all.begin(), all.end(), quantity);
 }
 
+/// Do conditions or whole parts without an event depend on one of the quantities? There an equation is not linear in
+/// it, even if its slope is the same on both sides.
+bool Reducer::is_decided_by(Node root, const std::vector<Node>& quantities) {
+  std::unordered_set<Node> depending(quantities.begin(), quantities.end());
+  // Operands come before what is made of them.
+  for (const Node node : graph_.below(root)) {
+    const NodeData& data = graph_[node];
+    const bool depends = std::any_of(std::begin(data.operand), std::end(data.operand),
+                                     [&](Node operand) { return operand != no_node && depending.contains(operand); });
+    if (!depends) continue;
+    if (data.silent) return true;
+    depending.insert(node);
+  }
+  return false;
+}
+
 Incidence Reducer::incidence_of(const std::vector<Equation>& equations, const std::vector<Node>& unknowns) {
   std::unordered_map<Node, int> number;
   for (std::size_t k = 0; k < unknowns.size(); ++k) number[unknowns[k]] = static_cast<int>(k);
@@ -61,6 +77,7 @@ bool Reducer::solve_for(const Equation& equation, Node quantity, Node& value) {
   if (variable(graph_[quantity].index).type == Type::boolean) return false;
   const Node slope = graph_.partial(equation.residual, quantity);
   if (graph_.is_number(slope, 0.0) || contains(slope, quantity) || is_simplified(slope)) return false;
+  if (is_decided_by(equation.residual, {quantity})) return false;
   const Node zero = graph_.number(0.0);
   const Node rest = graph_.replace(equation.residual, [&](Node node) { return node == quantity ? zero : no_node; });
   const NodeData factor = graph_[slope];

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "host/modelica/reduced.hpp"
@@ -140,6 +141,7 @@ class Reducer {
   bool solve_for(const Equation& equation, Node quantity, Node& value);
   bool has_switched_loops();
   bool contains(Node root, Node quantity);
+  bool is_decided_by(Node root, const std::vector<Node>& quantities);
   bool is_simplified(Node root);
   std::vector<Equation> actual(std::vector<Equation> equations);
   std::vector<Node> quantities_in(Node root);

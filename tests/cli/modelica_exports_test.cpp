@@ -119,6 +119,22 @@ TEST_F(ModelicaExports, EveryTurnOfALoopMayBeTheLast) {
   EXPECT_EQ(end["z"], 2.0);
 }
 
+// What a condition without an event adds is no constant, though the slope is the same on both sides: the condition was
+// evaluated at zero, so that x was 6, and w 2 where stages are inlined.
+TEST_F(ModelicaExports, ConditionsWithoutEventsAreNotLinear) {
+  std::ofstream(folder_ / "bend.mo")
+      << "model bend\n  Real w(start = 0, fixed = true), x, z(start = 0, fixed = true);\nequation\n"
+         "  der(w) = 1 + noEvent(if w > 1 then 1 else 0);\n  x + noEvent(if x > 2 then 1 else 0) = 4 + time;\n"
+         "  der(z) = x;\nend bend;\n";
+  for (const char* method : {"esdirk54", "rodas5p"}) {
+    const json end = values(std::string("bend.mo --t-end 2 --method ") + method);
+    // A kink without an event costs digits.
+    EXPECT_NEAR(end["w"].get<double>(), 3.0, 1e-3) << method;
+    EXPECT_NEAR(end["x"].get<double>(), 5.0, 1e-9) << method;
+    EXPECT_NEAR(end["z"].get<double>(), 8.0, 1e-5) << method;
+  }
+}
+
 // A planar four-bar linkage, which is projected. The forces were compared with what the projected positions ask for, to
 // the tolerance: where one of them passes zero, steps of 1e-7 s failed again and again, 53,000 in all.
 TEST_F(ModelicaExports, ForcesThatPassZeroBesideAProjection) {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -29,10 +30,13 @@ void append(const fs::path& file, std::string_view text, const fs::path& named) 
                                        std::generic_category().message(errno)));
 }
 
-/// What users write for it.
-constexpr const char* standard_output = "-";
+/// Standard output, as users write it. What /dev/stdout opens has a position of its own: what other commands write
+/// behind it would stand in the same place.
+bool is_standard_output(const fs::path& path) {
+  return path == "-" || path == "/dev/stdout";
+}
 
-/// Is it written to as it is, like a pipe? What /dev/stdout stands for may be a file.
+/// Is it written to as it is, like a pipe? What /dev/stderr stands for may be a file.
 bool is_stream(const fs::path& path) {
   std::error_code not_there;
   const fs::file_status status = fs::status(path, not_there);
@@ -49,7 +53,7 @@ fs::path target_of(const fs::path& path) {
 }  // namespace
 
 void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs) {
-  if (path == standard_output) return;
+  if (is_standard_output(path)) return;
   if (path.empty()) throw UsageError("the output file's name is empty");
   std::error_code not_there;
   if (fs::is_directory(path, not_there)) {
@@ -68,7 +72,10 @@ void check_text_target(const fs::path& path, const std::vector<fs::path>& inputs
 }
 
 void write_text(const fs::path& path, std::string_view text) {
-  if (path == standard_output) return write_text("/dev/stdout", text);
+  if (is_standard_output(path)) {
+    std::cout << text << std::flush;  // the command tells if that fails, as of all that it prints
+    return;
+  }
   if (is_stream(path)) return append(path, text, path);
   OutputFile file(target_of(path), true);
   append(file.create(), text, path);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -50,6 +51,17 @@ TEST_F(TextFile, FlowsIntoAPipe) {
   close(reader);
   EXPECT_EQ(std::string(text), "text");
   EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+// /dev/stdout was opened once more: the next command wrote where the text began.
+TEST_F(TextFile, KeepsItsPlaceInStandardOutput) {
+  for (const char* name : {"-", "/dev/stdout"}) {
+    testing::internal::CaptureStdout();
+    std::cout << "before ";
+    write_text(name, "text ");
+    EXPECT_EQ(::write(STDOUT_FILENO, "behind", 6), 6);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "before text behind");
+  }
 }
 
 TEST_F(TextFile, TellsWhatCannotBeWritten) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -103,6 +104,7 @@ Json model_json(const ModelDescription& model) {
                                 {"scheduled", event.scheduled}});
   }
   for (const VariableDescription& number : model.discrete) {
+    if (number.internal) continue;
     result["discrete"].push_back({{"name", number.name},
                                   {"unit", number.unit},
                                   {"description", number.description},
@@ -294,8 +296,9 @@ int describe(const std::string& name, bool json) {
     std::cout << fmt::format("  {:<22} {}{} {}\n", event.name, kind, event.terminal ? ", terminal" : "",
                              event.description);
   }
-  if (!model.discrete.empty()) std::cout << "\ndiscrete state\n";
-  for (const VariableDescription& number : model.discrete) {
+  const auto shown = [](const VariableDescription& number) { return !number.internal; };
+  if (std::ranges::any_of(model.discrete, shown)) std::cout << "\ndiscrete state\n";
+  for (const VariableDescription& number : model.discrete | std::views::filter(shown)) {
     std::cout << fmt::format("  {:<22} {:>12.6g} {} {}\n", number.name, number.initial, number.unit,
                              number.description);
   }

@@ -165,7 +165,7 @@ std::vector<int> quantities_of(const ModelDescription& model) {
   std::vector<int> saved;
   const std::vector<VariableDescription> all = model.all_quantities();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (names.insert(all[i].name).second) saved.push_back(static_cast<int>(i));
+    if (!all[i].internal && names.insert(all[i].name).second) saved.push_back(static_cast<int>(i));
   }
   return saved;
 }

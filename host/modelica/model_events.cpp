@@ -340,10 +340,10 @@ std::string ModelCode::discrete_numbers() {
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
     if (slot_of_relation_[k] < 0) continue;
     const std::string& name = events_[at(event_of_relation_[k])].name;
-    text += fmt::format("      {{.name = {}}},\n", quoted("holds: " + name));
+    text += fmt::format("      {{.name = {}, .internal = true}},\n", quoted("holds: " + name));
   }
   for (const int event : event_of_clock_) {
-    text += fmt::format("      {{.name = {}}},\n", quoted("count of " + events_[at(event)].name));
+    text += fmt::format("      {{.name = {}, .internal = true}},\n", quoted("count of " + events_[at(event)].name));
   }
   return text + "  };\n";
 }

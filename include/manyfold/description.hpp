@@ -38,6 +38,7 @@ struct VariableDescription {
   std::string initial_from = {};  ///< equations that its initial value follows from, if the model says so
   Bounds bounds = {};             ///< of values that make sense
   bool determined = false;        ///< by those equations: another value would contradict them
+  bool internal = false;          ///< a discrete number that nobody reads: tables and lists leave it out
 
   /// What is wrong with an initial value that is set; empty: nothing.
   std::string problem_of_initial() const {

@@ -150,6 +150,7 @@ struct Discrete {
   const char* unit = "1";
   const char* description = "";
   double initial = 0.0;
+  bool internal = false;  ///< nobody reads it: tables and lists leave it out
 };
 
 /// A number that follows from t, y, y' and p.

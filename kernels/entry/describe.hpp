@@ -81,7 +81,11 @@ MANYFOLD_INLINE void describe_declarations(ModelDescription& description) {
   }
   if constexpr (model_check::HasDiscrete<Equations>) {
     for (const Discrete& number : Equations::discrete) {
-      description.discrete.push_back({number.name, number.unit, number.description, number.initial, false, 1});
+      description.discrete.push_back({.name = number.name,
+                                      .unit = number.unit,
+                                      .description = number.description,
+                                      .initial = number.initial,
+                                      .internal = number.internal});
     }
   }
   if constexpr (model_check::HasObservables<Equations>) {

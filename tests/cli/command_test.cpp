@@ -197,6 +197,10 @@ TEST_F(Command, DiscreteNumbersStandInTheTableOnce) {
   EXPECT_TRUE(header("bouncing_ball_track").ends_with(",moving")) << header("bouncing_ball_track");
   const std::string problems = manyfold::test::from_environment("MANYFOLD_SOURCE") + "/problems/";
   EXPECT_EQ(header(problems + "thermostat/thermostat.mo --t-end 1"), "time,T,on");
+  // What the compiler keeps of relations between events is nobody's column.
+  std::ofstream(folder_ / "step.mo") << "model step\n  Real x(start = 0, fixed = true);\n  Real y;\nequation\n"
+                                        "  der(x) = 1;\n  y = if x > 0.5 then 2 * x else 1.0;\nend step;\n";
+  EXPECT_EQ(header("step.mo --t-end 1"), "time,x,y");
 }
 
 TEST_F(Command, SolveShowsTheStateAtATerminalEvent) {

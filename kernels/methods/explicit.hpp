@@ -5,6 +5,7 @@
 //
 // The last stage is the solution, y_(n+1) = Y_s, so that K_s is its slope and K_1 of the next step.
 #include "../stage/stage_solver.hpp"
+#include "interior.hpp"
 #include "runge_kutta.hpp"
 #include "tableaux/explicit.hpp"
 
@@ -116,6 +117,11 @@ class ExplicitRungeKutta {
       });
       error[k] *= h;
     }
+    if constexpr (Tableau::looks_within) {
+      add_interior(state, h, error);
+      count_work<Real>(work.residuals, result.converged, Real(1.0));
+      count_work<Real>(work.solves, result.converged, Real(1.0));
+    }
     result.error = weighted_norm(error, state.weight);
     return result;
   }
@@ -129,6 +135,19 @@ class ExplicitRungeKutta {
 
  private:
   static constexpr auto weights = dense_weights_at_end(Tableau::dense);
+  static constexpr InteriorPoints points{.of_all = 1, .count = 1, .theta = {0.25}};
+
+  /// What the residual of the dense output within the step says of the error.
+  MANYFOLD_INLINE void add_interior(const State& state, const Real& h, Real (&error)[n]) {
+    Real hK[s][n];
+    for (int i = 0; i < s; ++i) {
+      for (int k = 0; k < n; ++k) hK[i][k] = h * K_[i][k];
+    }
+    for_each_interior_point<System, weights, points>(state, h, hK, z_, [&](auto, Real(&here)[n]) {
+      stages_.apply(here);
+      for (int k = 0; k < n; ++k) error[k] = away_from_zero(error[k], Real(slope_interior_weight) * h * here[k]);
+    });
+  }
 
   Stages stages_;
   Real K_[s][n];

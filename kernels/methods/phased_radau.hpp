@@ -74,7 +74,7 @@ class PhasedCollocation : public Collocation<Tableau, System_, Real_> {
     this->error_slope(over_h_, v);
     this->start_residual(state, state.y, v, error);
     this->add_interior(state, h_, error, interior_);
-    count_work<Real>(work.residuals, Mask(true), Real(double(Base::points.count)));
+    count_work<Real>(work.residuals, Mask(true), Real(Base::looks));
     put_error(error);
     return Wait::filter;
   }

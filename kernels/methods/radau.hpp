@@ -100,6 +100,29 @@ constexpr auto polynomial_from_stages() {
   return result;
 }
 
+/// The same of the polynomial whose slopes at the nodes are those of the stages.
+template <class Tableau>
+constexpr auto polynomial_from_slopes() {
+  constexpr int s = Tableau::stages;
+  SquareMatrix<s> powers;
+  for (int i = 0; i < s; ++i) {
+    double power = 1.0;
+    for (int k = 0; k < s; ++k) {
+      powers.at[i][k] = (k + 1) * power;
+      power *= Tableau::c[i] - 1.0;
+    }
+  }
+  const SquareMatrix<s> inverse_powers = inverse(powers);
+  const SquareMatrix<s> inverse_A = inverse_of_A<Tableau>();
+  DenseWeights<s, s> result;
+  for (int k = 0; k < s; ++k) {
+    for (int j = 0; j < s; ++j) {
+      for (int i = 0; i < s; ++i) result.at[k][j] += inverse_powers.at[k][i] * inverse_A.at[i][j];
+    }
+  }
+  return result;
+}
+
 /// Of the residual of the collocation polynomial, which vanishes at the nodes: what it is at t_n relative to theta. For
 /// Lobatto IIIC, whose polynomial does not collocate at t_n, 0.
 template <class Tableau>
@@ -123,7 +146,11 @@ class Collocation {
   /// Real eigenvalues of A^-1, and pairs of complex ones.
   static constexpr int reals = s % 2;
   static constexpr int pairs = s / 2;
-  static constexpr int degree = collocation::degree<Tableau>;
+  /// Is the dense output the integral of the slopes at the nodes? Y_1 of Lobatto IIIC is not
+  /// y_n, so that the polynomial through the values has one node less and is of lower order.
+  static constexpr bool dense_by_slopes =
+      Tableau::c[0] == 0.0 && !System::singular_mass_matrix() && System::highest_index() <= 1;
+  static constexpr int degree = dense_by_slopes ? s : collocation::degree<Tableau>;
   /// More stages converge more slowly: Hairer & Wanner (1999).
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
   static constexpr StepChoice step_choice = StepChoice::by_estimate;
@@ -202,7 +229,7 @@ class Collocation {
     const Real over_h = Real(1.0) / h;
     // The slope is the last stage's: c_s = 1.
     accept_step<degree>(
-        accepted, state, h, [&](auto k, int i) { return combine<polynomial, k>(z_, i); },
+        accepted, state, h, [&](auto k, int i) { return combine<dense, k>(z_, i); },
         [&](int i) { return z_[s - 1][i]; }, [&](int i) { return combine<inverse_A, s - 1>(z_, i) * over_h; });
   }
 
@@ -363,12 +390,14 @@ class Collocation {
   /// what Newton's method left: the filter multiplies that by (gamma/h)^(index-1), however short the step.
   MANYFOLD_INLINE void add_interior(const auto& state, const Real& h, const Real (&start)[n],
                                     Real (&interior)[n]) const {
+    if constexpr (looks_at_slopes) add_slopes(state, h, interior);
     for_each_interior_point<System, polynomial, points>(state, h, z_, z_[s - 1], [&](auto number, Real(&here)[n]) {
       constexpr int point = number;
       constexpr double theta = points.theta[point];
       constexpr double start_here = share_of_start(theta);
       static_for<n>([&](auto i) {
         if constexpr (!is_looked_at<System>(points, point, i)) return;
+        if constexpr (!System::algebraic_equation(i) && looks_at_slopes) return;
         if constexpr (System::algebraic_equation(i)) {
           here[i] -= Real(start_here) * start[i];
         } else {
@@ -386,10 +415,28 @@ class Collocation {
     });
   }
 
+  /// The same for the rows of derivatives of Lobatto IIIC. Their start residual is that of the first stage, and blind
+  /// for what y' does not owe to y. The polynomial through the stages has a residual of lower order there; that with
+  /// their slopes has not: with two stages it is that of the error itself, with more a bound.
+  MANYFOLD_INLINE void add_slopes(const auto& state, const Real& h, Real (&interior)[n]) const {
+    for (int i = 0; i < n; ++i) interior[i] = Real(0.0);
+    for_each_interior_point<System, slopes, slope_points>(state, h, z_, z_[s - 1], [&](auto number, Real(&here)[n]) {
+      constexpr int point = number;
+      static_for<n>([&](auto i) {
+        if constexpr (!follows_slopes(i) || !is_looked_at<System>(slope_points, point, i)) return;
+        constexpr double weight = s == 2 ? 1.0 : slope_interior_weight;
+        here[i] = select(state.discontinuous, Real(0.0), Real(weight) * here[i]);
+        interior[i] = farther_from_zero(interior[i], here[i]);
+      });
+    });
+  }
+
   /// The argument of the filter, into `start`.
   static MANYFOLD_INLINE void join(const Real (&interior)[n], Real (&start)[n]) {
     static_for<n>([&](auto i) {
-      if constexpr (tests_interior<System>()) {
+      if constexpr (looks_at_slopes && !System::algebraic_equation(i)) {
+        start[i] = away_from_zero(start[i], interior[i]);
+      } else if constexpr (tests_interior<System>()) {
         if constexpr (System::algebraic_equation(i)) {
           start[i] = interior[i];
         } else {
@@ -491,7 +538,7 @@ class Collocation {
       static_for<n>([&](auto k) { error[k] = forgives(k) ? error[k] : first[k]; });
       norm = select(again, weighted_norm(error, state.weight), norm);
     }
-    count_work<Real>(work.residuals, converged, Real(1.0 + points.count));
+    count_work<Real>(work.residuals, converged, Real(1.0 + looks));
     count_work<Real>(work.residuals, again, Real(second_residuals));
     count_work<Real>(work.solves, converged, Real(solves_of_estimate));
     count_work<Real>(work.solves, again, Real(solves_of_estimate));
@@ -505,6 +552,27 @@ class Collocation {
   /// than its estimate there, and left out.
   static constexpr double weight_of_start = tests_interior<System>() && Tableau::c[0] != 0.0 ? 0.5 : 1.0;
 
+  static constexpr bool looks_at_slopes = Tableau::c[0] == 0.0 && !System::singular_mass_matrix();
+  /// Is equation i one of derivatives without multipliers, which are less accurate between the steps?
+  static constexpr bool follows_slopes(int i) {
+    if (System::algebraic_equation(i)) return false;
+    const IndexSet<n>& row = System::pattern_y.row[i];
+    for (int k = row.next(0); k >= 0; k = row.next(k + 1)) {
+      if (System::algebraic(k) && System::index(k) > 1) return false;
+    }
+    return true;
+  }
+  static constexpr InteriorPoints find_slope_points() {
+    InteriorPoints result = points;
+    if (result.count == 0) result.add(widest_gap(Tableau::c).middle);
+    if (result.of_all == 0) result.of_all = 1;
+    return result;
+  }
+  static constexpr InteriorPoints slope_points = find_slope_points();
+  /// How often the residual is evaluated within the step.
+  static constexpr double looks =
+      (looks_at_slopes ? slope_points.count : 0) + (!looks_at_slopes || System::constrained() ? points.count : 0);
+
   Matrices matrices_;
   RealFactors real_factors_;
   ComplexFactors complex_factors_[pairs > 0 ? pairs : 1];
@@ -513,6 +581,15 @@ class Collocation {
  private:
   static constexpr auto inverse_A = collocation::inverse_of_A<Tableau>();
   static constexpr auto polynomial = collocation::polynomial_from_stages<Tableau>();
+  static constexpr auto slopes = collocation::polynomial_from_slopes<Tableau>();
+  static constexpr auto find_dense() {
+    if constexpr (dense_by_slopes) {
+      return slopes;
+    } else {
+      return polynomial;
+    }
+  }
+  static constexpr auto dense = find_dense();
   /// Weight of y_n in the polynomial at theta.
   static constexpr double share_of_start(double theta) {
     const auto at = dense_weights_at(polynomial, theta - 1.0);

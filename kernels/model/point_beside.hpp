@@ -17,7 +17,7 @@ inline constexpr bool looks_beside = true;
 /// that it divides are all below the tolerance, and x stays where it is.
 template <class System>
 constexpr bool begins_ahead() {
-  return looks_beside && System::steep();
+  return System::steep();
 }
 
 /// Calls evaluate(lanes, at) for the lanes of `undefined`, those where y is no place to evaluate, with points beside y:

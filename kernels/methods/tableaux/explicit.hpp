@@ -8,7 +8,8 @@
 namespace manyfold {
 
 /// The classical method of order 4. Its slope at the end of the step serves an embedded method of order 3, in which K_5
-/// takes the place of K_4: the estimate is h/6 (K_4 - K_5). `dense`: y(t_n + theta h) = y_n + h sum_i K_i
+/// takes the place of K_4: the estimate is h/6 (K_4 - K_5). That is blind for what y' does not owe to y, which the
+/// residual of the dense output within the step shows: `looks_within`. `dense`: y(t_n + theta h) = y_n + h sum_i K_i
 /// sum_k dense_ik theta^(k+1), the cubic Hermite polynomial.
 struct Rk4Tableau {
   static constexpr const char* name = "rk4";
@@ -26,6 +27,7 @@ struct Rk4Tableau {
                                      {0.0, 0.0, 1.0, 0.0, 0.0},
                                      {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6, 0.0}};
   static constexpr double c[5] = {0.0, 0.5, 0.5, 1.0, 1.0};
+  static constexpr bool looks_within = true;
   static constexpr double b_embedded[5] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 0.0, 1.0 / 6};
   static constexpr double dense[5][3] = {
       {1.0, -1.5, 2.0 / 3}, {0.0, 1.0, -2.0 / 3}, {0.0, 1.0, -2.0 / 3}, {0.0, 0.5, -1.0 / 3}, {0.0, -1.0, 1.0}};
@@ -52,6 +54,7 @@ struct Dopri54Tableau {
       {9017.0 / 3168, -355.0 / 33, 46732.0 / 5247, 49.0 / 176, -5103.0 / 18656, 0.0, 0.0},
       {35.0 / 384, 0.0, 500.0 / 1113, 125.0 / 192, -2187.0 / 6784, 11.0 / 84, 0.0}};
   static constexpr double c[7] = {0.0, 0.2, 0.3, 0.8, 8.0 / 9, 1.0, 1.0};
+  static constexpr bool looks_within = false;
   static constexpr double b_embedded[7] = {5179.0 / 57600,    0.0,          7571.0 / 16695, 393.0 / 640,
                                            -92097.0 / 339200, 187.0 / 2100, 1.0 / 40};
   static constexpr double dense[7][4] = {

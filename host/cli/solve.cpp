@@ -297,6 +297,11 @@ void print_failure(const ModelDescription& model, const Chunk& result) {
           work.newton_failures);
     } else if (part < 0.01 && work.steps > 10'000) {
       cause += ": is there a jump, a pole or a fold, where steps lead nowhere?";
+    } else if (work.steps > 10'000 && 20 * work.rejected > work.steps) {
+      cause += fmt::format(
+          "; {} attempts were rejected: does a slope jump to and fro, as of sign(v) without an event? Rest or sliding "
+          "needs a mode",
+          work.rejected);
     }
   }
   std::cerr << fmt::format("manyfold: error: {} at t = {}: {}{}{}\n", status_name(outcome.status),

@@ -20,20 +20,24 @@ constexpr bool begins_ahead() {
   return System::steep();
 }
 
+/// By what part of a distance the number i is moved, 0.5 to 1: each by another one, because differences of two may be
+/// what vanishes.
+constexpr double part_beside(int i) {
+  const double turns = 0.6180339887498949 * (i + 1);
+  return 0.5 + 0.5 * (turns - static_cast<int>(turns));
+}
+
 /// Calls evaluate(lanes, at) for the lanes of `undefined`, those where y is no place to evaluate, with points beside y:
 /// every variable moves by another part of its tolerance, first upwards, then downwards. `evaluate` returns the lanes
 /// in which that is no place either. In other lanes `at` is the point found, or y.
 template <class Real, int n>
 MANYFOLD_RARE void look_beside(MaskOf<Real> undefined, const Real (&y)[n], const Real (&weight)[n], auto&& evaluate) {
-  constexpr double golden = 0.6180339887498949;
   Real at[n];
   for (int i = 0; i < n; ++i) at[i] = y[i];
   for (const double side : {1.0, -1.0}) {
     if (!any(undefined)) return;
     for (int i = 0; i < n; ++i) {
-      const double turns = golden * (i + 1);
-      const double part = 0.5 + 0.5 * (turns - static_cast<int>(turns));
-      at[i] = select(undefined, y[i] + Real(side * part) / weight[i], at[i]);
+      at[i] = select(undefined, y[i] + Real(side * part_beside(i)) / weight[i], at[i]);
     }
     undefined = evaluate(undefined, at);
   }

@@ -4,6 +4,7 @@
 #include "../algebra/factors.hpp"
 #include "../constraints/consistency.hpp"
 #include "../control/error_norm.hpp"
+#include "../model/point_beside.hpp"
 #include "../stage/linearisation.hpp"
 #include "initial_point.hpp"
 #include "initial_unknowns.hpp"
@@ -72,34 +73,39 @@ class InitialSearch : SearchLimits {
   }
 
   /// Finds them from close by, where the matrix is singular at the guess in the lanes of `active`: that of q |q| = c at
-  /// q = 0.
+  /// q = 0. Newton's method does not cross places where it is singular, so the search begins on one side and, if it
+  /// fails, on the other.
   MANYFOLD_INLINE void find_from_beside(const Mask& active, const Real& t, const Real& span, Real (&y)[n],
                                         Real (&dy)[n], const Real (&p)[System::constants_size],
                                         const Tolerances<n>& tolerances, Real (&weight)[n],
                                         InitialPoint<Real>& result) {
-    constexpr double distance = 1e-3;
-    InitialPoint<Real> found = result;
-    found.consistent = active;
-    Real found_y[n];
-    Real found_dy[n];
-    for (int i = 0; i < n; ++i) {
-      found_y[i] = y[i];
-      found_dy[i] = dy[i];
+    Mask searching = active;
+    for (const double distance : {2e-3, -2e-3}) {
+      if (!any(searching)) return;
+      InitialPoint<Real> found = result;
+      found.consistent = searching;
+      Real found_y[n];
+      Real found_dy[n];
+      for (int i = 0; i < n; ++i) {
+        found_y[i] = y[i];
+        found_dy[i] = dy[i];
+      }
+      for (int k = 0; k < n; ++k) {
+        Real& number = is_derivative(k) ? found_dy[variable_of(k)] : found_y[variable_of(k)];
+        number += Real(distance * part_beside(k)) * max(abs(number), Real(1.0));
+      }
+      find(searching, t, span, found_y, found_dy, p, tolerances, weight, found);
+      const Mask take = searching & found.consistent;
+      for (int i = 0; i < n; ++i) {
+        y[i] = select(take, found_y[i], y[i]);
+        dy[i] = select(take, found_dy[i], dy[i]);
+      }
+      result.consistent = result.consistent | take;
+      result.singular = result.singular & !take;
+      result.moved = result.moved | take;
+      result.close = result.close & !take;
+      searching = searching & !take;
     }
-    for (int k = 0; k < n; ++k) {
-      Real& number = is_derivative(k) ? found_dy[variable_of(k)] : found_y[variable_of(k)];
-      number += Real(distance) * max(abs(number), Real(1.0));
-    }
-    find(active, t, span, found_y, found_dy, p, tolerances, weight, found);
-    const Mask take = active & found.consistent;
-    for (int i = 0; i < n; ++i) {
-      y[i] = select(take, found_y[i], y[i]);
-      dy[i] = select(take, found_dy[i], dy[i]);
-    }
-    result.consistent = result.consistent | take;
-    result.singular = result.singular & !take;
-    result.moved = result.moved | take;
-    result.close = result.close & !take;
   }
 
  private:

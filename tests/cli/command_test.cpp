@@ -519,6 +519,12 @@ TEST_F(Command, StepsOfASolutionHaveBounds) {
   const Outcome crept = call("solve vessels.hpp --method esdirk54 --rtol 1e-6 --max-steps 20000");
   EXPECT_NE(crept.err.find("is there a slope that becomes infinite, as of sqrt(abs(x)) at 0"), std::string::npos)
       << crept.err;
+  // A block that slides to rest by a condition without an event.
+  std::ofstream(folder_ / "slide.mo")
+      << "model slide\n  Real x(start = 0, fixed = true), v(start = 1, fixed = true);\nequation\n  der(x) = v;\n"
+         "  der(v) = 0.3 - noEvent(if v > 0 then 1 elseif v < 0 then -1 else 0);\nend slide;\n";
+  const Outcome slid = call("solve slide.mo --t-end 5 --method rodas5p --max-steps 20000");
+  EXPECT_NE(slid.err.find("does a slope jump to and fro"), std::string::npos) << slid.err;
   expect_misuse("solve robertson --t-end 1e-300", {"--t-end 1e-300: the time span has the length 1e-300"});
   expect_misuse("solve robertson --atol 0", {"--atol is 0, but must be finite and greater than 0"});
   const Outcome table = call("solve robertson --times 3 --csv -");

@@ -114,6 +114,17 @@ TEST(InitialConditions, AreFoundFromAGuessWhoseMatrixIsSingular) {
   }
 }
 
+TEST(InitialConditions, AreFoundOnEitherSideOfASingularGuess) {
+  // y = x at the guess, and no equation depends on b. By hand: x1 = 1/3, y1 = 2/3, and b = 1/5 gives z = 0.4.
+  const Start start(test::source_folder() + "/tests/engine/drum.hpp", {},
+                    {{unset, 0.0, unset, unset, unset, unset}, {unset, 0.9, unset, unset, unset, unset}});
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(start.results.outcomes[i].status, Status::success) << i;
+    EXPECT_NEAR(start.value(i, 1), 0.2, 1e-9) << i;
+    EXPECT_NEAR(start.value(i, 2), 1.0 / 3.0, 1e-9) << i;
+  }
+}
+
 TEST(InitialConditions, StartsAtRest) {
   // Each transistor by itself, by bisection: u = voltage from base to emitter.
   const Start start("transistor_amplifier", {"steady_state"}, {{}, {0.1, 2.0, 2.5, 5.0, 2.0, 2.0, 4.0, -0.1}});

@@ -351,8 +351,35 @@ class RootSides {
       const Real most = min(Real(far) * across, tolerance);
       result.doubt = select(begins, max(most, Real(least_doubt) * tolerance), result.doubt);
     }
-    result.next = select(motion > max(rounding, drifted), sign(here.slope[i]), Real(0.0));
+    // Errors may put it across where a new mode begins with it at zero and takes it to its side at once.
+    const Mask begun = still & (value <= drifted) & (before > drifted) & (motion > drifted);
+    const Mask known = stated * here.slope[i] > Real(0.0);
+    const Mask returns = (known | (begun & (stated == Real(0.0)))) & (here.value[i] * here.slope[i] < Real(0.0));
+    const Mask corrected = lanes & returns & (value <= drifted);
+    result.side = select(corrected, sign(here.slope[i]), result.side);
+    result.doubt = select(corrected, max(result.doubt, Real(far) * value), result.doubt);
+    Mask heads = motion > max(rounding, drifted);
+    // What an action sets is known to its own rounding: a ball that bounces a little less each time never falls
+    // through.
+    const Mask set = lanes & put_there & moved & !heads;
+    if (any(set)) heads = heads | (set & (abs(here.slope[i]) > Real(16.0 * epsilon<Real>) * slope_terms(i, state)));
+    result.next = select(heads, sign(here.slope[i]), Real(0.0));
     return result;
+  }
+
+  /// The sum of the sizes of the terms of function i's slope.
+  MANYFOLD_INLINE Real slope_terms(int i, const State& state) const {
+    Real along[n];
+    Real none[n];
+    for (int j = 0; j < n; ++j) along[j] = none[j] = Real(0.0);
+    const Real of_time = root_values<System>(state.t, Real(1.0), state.y, none, state.dy, none, state.p).slope[i];
+    Real sum = abs(of_time);
+    for (int j = 0; j < n; ++j) {
+      along[j] = state.dy[j];
+      sum += abs(root_values<System>(state.t, Real(0.0), state.y, along, state.dy, none, state.p).slope[i]);
+      along[j] = Real(0.0);
+    }
+    return sum;
   }
 
   /// What errors of the variables come to in function i, of one tolerance in algebraic ones and `differential` in

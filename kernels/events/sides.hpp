@@ -124,14 +124,18 @@ class RootSides {
         Real stated(0.0);
         if constexpr (System::remembers_sides) stated = start.side[i];
         const Mask crosses = (fired[i] != Real(0.0)) | through;
-        const Leave leave = leaves_zero(i, lanes, moved, crosses, put_there, state, start.roots, h, stated, wanted[i]);
+        const Mask crosses_later = (fired[i] == Real(0.0)) & (direction[i] != Real(0.0));
+        const Leave leave =
+            leaves_zero(i, lanes, moved, crosses, crosses_later, put_there, state, start.roots, h, stated, wanted[i]);
         // At the begin of the step the polynomial is off by its rounding, and what began on zero is there still.
         Mask rests = at_begin_ & (fired[i] == Real(0.0)) & (value == before_[i]) & (abs(value) <= rounding);
         if constexpr (System::remembers_sides) rests = rests & (start.side[i] == Real(0.0));
         const Mask at_zero = rests | ((before_[i] == Real(0.0)) & (value == Real(0.0)));
         const Real by_value = select(at_zero, came_from_[i], sign(value));
         const Real seen = select(put_there, leave.next, select(leave.hidden, Real(0.0), by_value));
-        Real sided = select(through, passing_[i], seen);
+        // What crosses behind the event has still to cross, though rounding may put it across there.
+        Real sided =
+            select(through, passing_[i], select(crosses_later & near & (abs(value) <= rounding), came_from_[i], seen));
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
         const Real end = direction[i];
@@ -303,11 +307,12 @@ class RootSides {
     Real next;      ///< the side that it is heading for; 0: it hardly moves
   };
 
-  /// How function i leaves zero. `crosses`: the lanes in which it crosses zero at the event; `stated`: the side that
-  /// the discrete state has; `wanted`: the direction of the function's events.
+  /// How function i leaves zero. `crosses`: the lanes in which it crosses zero at the event, `crosses_later`: those
+  /// where it does in the step, behind the event; `stated`: the side that the discrete state has; `wanted`: the
+  /// direction of the function's events.
   MANYFOLD_INLINE Leave leaves_zero(int i, const Mask& lanes, const Mask& moved, const Mask& crosses,
-                                    const Mask& put_there, const State& state, const Roots& here, const Real& h,
-                                    const Real& stated, double wanted) const {
+                                    const Mask& crosses_later, const Mask& put_there, const State& state,
+                                    const Roots& here, const Real& h, const Real& stated, double wanted) const {
     const Real rounding = Real(surface) * scale_[i];
     const Real value = abs(here.value[i]);
     const Real motion = abs(here.slope[i] * h);
@@ -336,7 +341,9 @@ class RootSides {
     const Mask one_way = still & put_there & (leaving <= rounding) & !crosses;
     // A side that is found behind the event is not known yet.
     const Mask unknown = open & ((side_[i] == Real(0.0)) | (came_from_[i] == Real(0.0)));
-    const Real other = select(one_way, Real(-wanted), select(open & !unknown, side_[i], Real(0.0)));
+    // So is one that the function crosses to behind it, in the same step.
+    const Real own = select(crosses_later | (here.value[i] * side_[i] < Real(0.0)), came_from_[i], side_[i]);
+    const Real other = select(one_way, Real(-wanted), select(open & !unknown, own, Real(0.0)));
     Leave result;
     result.side = select(stated != Real(0.0), stated, other);
     result.hidden = hides | unknown;
@@ -351,13 +358,9 @@ class RootSides {
       const Real most = min(Real(far) * across, tolerance);
       result.doubt = select(begins, max(most, Real(least_doubt) * tolerance), result.doubt);
     }
-    // Errors may put it across where a new mode begins with it at zero and takes it to its side at once.
-    const Mask begun = still & (value <= drifted) & (before > drifted) & (motion > drifted);
-    const Mask known = stated * here.slope[i] > Real(0.0);
-    const Mask returns = (known | (begun & (stated == Real(0.0)))) & (here.value[i] * here.slope[i] < Real(0.0));
-    const Mask corrected = lanes & returns & (value <= drifted);
-    result.side = select(corrected, sign(here.slope[i]), result.side);
-    result.doubt = select(corrected, max(result.doubt, Real(far) * value), result.doubt);
+    // Errors may put it across where a new mode takes it to its side at once.
+    const Mask returns = lanes & (stated * here.value[i] < Real(0.0)) & (stated * here.slope[i] > Real(0.0));
+    result.doubt = select(returns & (value <= drifted), max(result.doubt, Real(far) * value), result.doubt);
     Mask heads = motion > max(rounding, drifted);
     // What an action sets is known to its own rounding: a ball that bounces a little less each time never falls
     // through.

@@ -146,8 +146,8 @@ class Collocation {
   /// Real eigenvalues of A^-1, and pairs of complex ones.
   static constexpr int reals = s % 2;
   static constexpr int pairs = s / 2;
-  /// Is the dense output the integral of the slopes at the nodes? Y_1 of Lobatto IIIC is not
-  /// y_n, so that the polynomial through the values has one node less and is of lower order.
+  /// Is the dense output the integral of the slopes at the nodes? Y_1 of Lobatto IIIC is not y_n, so that the
+  /// polynomial through the values has one node less and is of lower order.
   static constexpr bool dense_by_slopes =
       Tableau::c[0] == 0.0 && !System::singular_mass_matrix() && System::highest_index() <= 1;
   static constexpr int degree = dense_by_slopes ? s : collocation::degree<Tableau>;

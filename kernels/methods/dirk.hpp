@@ -284,7 +284,7 @@ class DiagonallyImplicit {
   static constexpr InteriorPoints find_points() {
     InteriorPoints result =
         interior_points<System>(Tableau::c, InteriorPoints{.count = 1, .theta = {interior_point<Tableau>()}});
-    if constexpr (s > 2 && Tableau::c[0] > 0.0 && tests_interior<System>() && System::abrupt()) result.add(0.0);
+    if constexpr (s > 1 && Tableau::c[0] > 0.0 && tests_interior<System>() && System::abrupt()) result.add(0.0);
     return result;
   }
   static constexpr InteriorPoints points = find_points();

@@ -193,12 +193,13 @@ TEST(ErrorTest, SeesWhatSlopesDoNotOweToTheSolution) {
   ForcedModels<Rk4>::quadrature();
   ForcedModels<Dopri54>::quadrature();
 }
-// Without a stage at the begin `sdirk4` passed over bends right behind it. `dirka` and `dirks` still do, and `dopri54`
-// passes over some between its stages.
+// Without a stage at the begin `sdirk4` and `dirks` passed over bends right behind it. `dirka` still does, and
+// `dopri54` passes over some between its stages.
 TEST(ErrorTest, SeesBends) {
   ForcedModels<Radau5, Radau, Radau3, Radau9, Radau13, Lobatto2, Lobatto4, Lobatto6, Esdirk54, Esdirk43, Kvaerno54,
-               Kvaerno43, Trbdf2, Sdirk4, Sdirk3, Cash4, Rodas5p, Rodas4, Rodas3, Bdf, Rk4>::bends();
+               Kvaerno43, Trbdf2, Sdirk4, Sdirk3, Sdirk2, Cash4, Dirks, Rodas5p, Rodas4, Rodas3, Bdf, Rk4>::bends();
   ForcedModels<Sdirk4>::bends();
+  ForcedModels<Dirks>::bends();
 }
 TEST(ErrorTest, SeesTransientsBehindEvents) {
   ForcedModels<Radau5, Radau, Radau9, Lobatto4, Esdirk54, Dirka, Rodas5p, Bdf>::transient<Kicked>();

@@ -162,7 +162,9 @@ class EventMonitor {
     for (int j = 0; j < n; ++j) before[j] = state.y[j];
     Mask unsettled(false);
     if constexpr (System::acts_together) {
-      unsettled = System::act_together(fired_, lanes, state.t, state.y, state.dy, state.p);
+      Real told[size];
+      for (int k = 0; k < events; ++k) told[k] = crossings_.told(k, fired_[k]);
+      unsettled = System::act_together(told, lanes, state.t, state.y, state.dy, state.p);
     } else {
       static_for<events>([&](auto k) {
         const Mask now = lanes & (fired_[k] != Real(0.0));

@@ -68,6 +68,7 @@ class RootSides {
         before_[i] = here.value[i];
         passing_[i] = Real(0.0);
         const Mask now = fired[i] != Real(0.0);
+        if constexpr (System::remembers_sides) stays_[i] = stays_across(i, here, state, now, event.direction);
         any_now = any_now | now;
         if constexpr (event.scheduled > 0) {
           moved_on = moved_on | now;
@@ -90,6 +91,16 @@ class RootSides {
 
   /// What occurs there has hardly left its surface since the events before, as far as a polynomial of the step tells.
   MANYFOLD_INLINE Mask has_hardly_left() const { return hardly_left_; }
+
+  /// What actions are told of event i, which occurs in the lanes where `fired` is 1: also that the discrete state has
+  /// the side to which it leads, where rounding has put the function back.
+  MANYFOLD_INLINE Real told(int i, const Real& fired) const {
+    if constexpr (System::remembers_sides) {
+      return select(stays_[i], Real(1.0), fired);
+    } else {
+      return fired;
+    }
+  }
 
   /// Lanes that begin their step on another side than the discrete state has it: an event occurs there at once.
   MANYFOLD_INLINE Mask begins_across() const {
@@ -133,9 +144,11 @@ class RootSides {
         const Mask at_zero = rests | ((before_[i] == Real(0.0)) & (value == Real(0.0)));
         const Real by_value = select(at_zero, came_from_[i], sign(value));
         const Real seen = select(put_there, leave.next, select(leave.hidden, Real(0.0), by_value));
-        // What crosses behind the event has still to cross, though rounding may put it across there.
-        Real sided =
-            select(through, passing_[i], select(crosses_later & near & (abs(value) <= rounding), came_from_[i], seen));
+        // What crosses behind the event has still to cross, though rounding may put it across there. So may it put back
+        // what has crossed before and is not moved by the actions.
+        const Mask rounded = near & (abs(value) <= rounding);
+        const Mask as_before = (fired[i] == Real(0.0)) & (value == before_[i]);
+        Real sided = select(through, passing_[i], select(rounded & (crosses_later | as_before), came_from_[i], seen));
         // An event that occurred has crossed to the side of its direction, unless its action turned it round: it is
         // back where it came from, or still on the surface and heading there.
         const Real end = direction[i];
@@ -186,6 +199,15 @@ class RootSides {
       constexpr Event event = System::event(k);
       wanted[k] = event.direction;
     });
+  }
+
+  /// Has function i been across, as the discrete state has it, and is heading there again, where rounding puts it back?
+  MANYFOLD_INLINE Mask stays_across(int i, const Roots& here, const State& state, const Mask& fired,
+                                    double direction) const {
+    const Real rounding = Real(surface) * scale_[i];
+    const Real ahead = Real(direction) * here.slope[i] * state.path.h;
+    const Mask back = Real(direction) * here.value[i] < Real(0.0);
+    return (remembered_[i] == Real(direction)) & !fired & back & (abs(here.value[i]) <= rounding) & (ahead > rounding);
   }
 
   /// Is function i on the other side than the discrete state has it, at the begin of the step already? A function
@@ -341,8 +363,9 @@ class RootSides {
     const Mask one_way = still & put_there & (leaving <= rounding) & !crosses;
     // A side that is found behind the event is not known yet.
     const Mask unknown = open & ((side_[i] == Real(0.0)) | (came_from_[i] == Real(0.0)));
-    // So is one that the function crosses to behind it, in the same step.
-    const Real own = select(crosses_later | (here.value[i] * side_[i] < Real(0.0)), came_from_[i], side_[i]);
+    // So is one that the function crosses to behind it, in the same step, whatever rounding says there.
+    const Mask behind = crosses_later | (here.value[i] * side_[i] < Real(0.0)) | (value <= rounding);
+    const Real own = select(behind, came_from_[i], side_[i]);
     const Real other = select(one_way, Real(-wanted), select(open & !unknown, own, Real(0.0)));
     Leave result;
     result.side = select(stated != Real(0.0), stated, other);
@@ -423,6 +446,7 @@ class RootSides {
 
   Real remembered_[System::remembers_sides ? size : 1] = {};  ///< sides that the discrete state has
   Real uncertain_ = Real(0.0);                                ///< time of the last events, as far as `remembers_sides`
+  Mask stays_[System::remembers_sides ? size : 1];            ///< lanes whose side there is hidden by rounding
   Real before_[size];                                         ///< root functions there, before the actions
   Real passing_[size];  ///< the sides of those that pass zero there, without event
 };

@@ -401,6 +401,72 @@ struct NearlyEqual {
   }
 };
 
+/// The same, where the discrete state remembers who is above it, and counts how often each has come to be: an action
+/// looks at all of them, as those of Modelica models do.
+struct NearlyEqualRemembered : NearlyEqual {
+  static constexpr const char* name = "nearly_equal_remembered";
+  static constexpr Event events[] = {{.name = "first", .direction = 1},        {.name = "second", .direction = 1},
+                                     {.name = "third", .direction = 1},        {.name = "first down", .direction = -1},
+                                     {.name = "second down", .direction = -1}, {.name = "third down", .direction = -1}};
+  static constexpr Discrete discrete[] = {
+      {.name = "first above"}, {.name = "second above"}, {.name = "third above"}, {.name = "count of all"}};
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto& p, auto& g) {
+    for (int i = 0; i < 3; ++i) g[i] = g[3 + i] = y[i] - p[height];
+  }
+  static constexpr void sides(const auto& p, auto& side) {
+    for (int i = 0; i < 3; ++i) side[i] = side[3 + i] = select(p[3 + i] > 0.5, 1.0, -1.0);
+  }
+  static constexpr void actions(const auto& occurring, const auto&, auto& y, const auto&, const auto& p, auto& d,
+                                auto&) {
+    for (int i = 0; i < 3; ++i) {
+      const auto above = ((y[i] > p[height]) | (occurring[i] > 0.5)) & (occurring[3 + i] < 0.5);
+      d[3] = d[3] + select(above, 1.0 - d[i], 0.0);
+      d[i] = select(above, 1.0, 0.0);
+    }
+  }
+};
+
+/// A ramp that rests at a limit, until what it feeds comes to a height: then it goes back to zero.
+struct Ramp {
+  static constexpr const char* name = "ramp";
+  static constexpr double t_span[] = {0.0, 8.0};
+  static constexpr Variable variables[] = {{.name = "T"}, {.name = "s"}};
+  enum { limit, rate, height, rises, below, above_zero };
+  static constexpr Parameter parameters[] = {
+      {.name = "limit", .value = 1.0}, {.name = "rate", .value = 3.0}, {.name = "height", .value = 2.0}};
+  static constexpr Event events[] = {{.name = "above zero", .direction = 1},
+                                     {.name = "at zero", .direction = -1},
+                                     {.name = "below the limit", .direction = 1},
+                                     {.name = "at the limit", .direction = -1},
+                                     {.name = "high", .direction = 1}};
+  static constexpr Discrete discrete[] = {
+      {.name = "rises", .initial = 1.0}, {.name = "below", .initial = 1.0}, {.name = "above_zero", .initial = 1.0}};
+  static constexpr void initial(const auto&, auto&) {}
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto up = (p[rises] > 0.5) & (p[below] > 0.5);
+    const auto down = (p[rises] < 0.5) & (p[above_zero] > 0.5);
+    f[0] = select(up, p[rate], select(down, -p[rate], 0.0));
+    f[1] = y[0] - 0.3 * y[1];
+  }
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto& p, auto& g) {
+    g[0] = g[1] = y[0];
+    g[2] = g[3] = p[limit] - y[0];
+    g[4] = y[1] - p[height];
+  }
+  static constexpr void sides(const auto& p, auto& side) {
+    side[0] = side[1] = select(p[above_zero] > 0.5, 1.0, -1.0);
+    side[2] = side[3] = select(p[below] > 0.5, 1.0, -1.0);
+    side[4] = 0.0;
+  }
+  static constexpr void action(auto event, const auto&, auto&, const auto&, const auto&, auto& d) {
+    if constexpr (event == 0) d[2] = 1.0;
+    if constexpr (event == 1) d[2] = 0.0;
+    if constexpr (event == 2) d[1] = 1.0;
+    if constexpr (event == 3) d[1] = 0.0;
+    if constexpr (event == 4) d[0] = 0.0;
+  }
+};
+
 constexpr int instances = test::nightly ? 200 : 40;
 
 TEST(Contacts, MayBeginInTheWayOfTheNext) {
@@ -429,34 +495,69 @@ TEST(Contacts, MayBeginAgainAtOnce) {
   expect_contacts_with_all<Stop>(rows, exact, 1.5);
 }
 
+/// Every instance ends with success and has `exact` events; where the model counts itself, that count is exact.
+void expect_counts(const LoadedKernel& kernel, const std::vector<double>& parameters,
+                   const std::vector<std::int64_t>& exact, bool counts_itself = false) {
+  test::Ensemble ensemble;
+  ensemble.loaded = &kernel;
+  ensemble.parameters = parameters;
+  ensemble.t_end = kernel.model.t_end;
+  ensemble.rtol = 1e-6;
+  ensemble.discrete = counts_itself;
+  const test::Results result = ensemble.solve();
+  const std::size_t columns = result.values.size() / exact.size();
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    ASSERT_EQ(result.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
+    const double counted =
+        counts_itself ? result.values[columns * (i + 1) - 1] : static_cast<double>(result.outcomes[i].counters.events);
+    EXPECT_EQ(counted, static_cast<double>(exact[i])) << kernel.kernel->method << " " << i;
+  }
+}
+
 // The second one occurs where the step to the first ended, and the third was taken to have crossed: of 150 instances
-// 75 with rodas5p and 69 with bdf lost it. The counts follow from x = v/w sin(w t).
+// 75 with rodas5p and 69 with bdf lost it. Where the actions looked at all three, rounding put those back that had
+// crossed before, and they crossed again: in 41 of 200 with rodas5p. The counts follow from x = v/w sin(w t).
 TEST(Contacts, AtNearlyOneTimeAreAllFound) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> uniform(0.0, 1.0);
-  test::Ensemble ensemble;
+  std::vector<double> parameters;
   std::vector<std::int64_t> exact;
   for (int i = 0; i < instances; ++i) {
     const double apart = std::pow(10.0, -16.0 + 6.0 * uniform(random));
     const double frequency = 0.8 + 0.8 * uniform(random);
     const double height = 0.1 + 0.3 * uniform(random);
-    ensemble.parameters.insert(ensemble.parameters.end(), {apart, frequency, height});
+    parameters.insert(parameters.end(), {apart, frequency, height});
     const double turns = (30.0 * frequency - std::asin(frequency * height)) / (2.0 * std::numbers::pi);
     exact.push_back(3 * (1 + static_cast<std::int64_t>(turns)));
   }
-  const auto expect = [&](const LoadedKernel& kernel) {
-    ensemble.loaded = &kernel;
-    ensemble.t_end = kernel.model.t_end;
-    ensemble.rtol = 1e-6;
-    ensemble.atol.assign(6, 1e-6);
-    const test::Results result = ensemble.solve();
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      ASSERT_EQ(result.outcomes[i].status, Status::success) << kernel.kernel->method << " " << i;
-      EXPECT_EQ(result.outcomes[i].counters.events, exact[i]) << kernel.kernel->method << " " << i;
-    }
-  };
+  const auto expect = [&](const LoadedKernel& kernel) { expect_counts(kernel, parameters, exact); };
   test::for_each_kernel<NearlyEqual, Rodas5p>(expect);
   test::for_each_kernel<NearlyEqual, Radau5, Esdirk54, Rodas4, Bdf>(expect);
+  const auto expect_own = [&](const LoadedKernel& kernel) { expect_counts(kernel, parameters, exact, true); };
+  test::for_each_kernel<NearlyEqualRemembered, Rodas5p>(expect_own);
+  test::for_each_kernel<NearlyEqualRemembered, Esdirk54, Radau5, Bdf>(expect_own);
+}
+
+// Where it rests, errors have put the ramp behind its limit: it leaves that at once when it is to go back, and rounding
+// put back the height that had just been reached. In 24 of 400 instances that was reached twice with rodas5p. Before
+// it has come to its limit, t = T/rate and s = rate (t/a - (1 - exp(-a t))/a^2) with a = 0.3.
+TEST(Contacts, OfWhatRestsAtALimit) {
+  std::mt19937 random(8);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  std::vector<double> parameters;
+  std::vector<std::int64_t> exact;
+  for (int i = 0; i < 4 * instances; ++i) {
+    const double limit = 0.8 + 2.2 * uniform(random);
+    const double rate = 0.5 + 19.5 * uniform(random);
+    const double height = 0.5 + 2.0 * uniform(random);
+    parameters.insert(parameters.end(), {limit, rate, height});
+    const double t = limit / rate;
+    const double s = rate * (t / 0.3 + std::expm1(-0.3 * t) / 0.09);
+    exact.push_back(s < height ? 4 : 2);
+  }
+  const auto expect = [&](const LoadedKernel& kernel) { expect_counts(kernel, parameters, exact); };
+  test::for_each_kernel<Ramp, Rodas5p>(expect);
+  test::for_each_kernel<Ramp, Radau5, Esdirk54, Rodas4, Bdf>(expect);
 }
 
 // Where it rocks to rest, impacts have a limit in time. With radau5 an impact below 1e-10 had no side, and up to 8 of

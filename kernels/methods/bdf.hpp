@@ -235,11 +235,12 @@ class BackwardDifferentiation {
     Path& past = state.path;
     const Real k = past.order;
     const Mask first_order = k == Real(1.0);
+    const Real error_higher = error_of_next_order(state);
     // The terms h^(k+1) y^(k+1) of the orders: the order is lowered where they do not decrease.
     const Real term = (k + Real(1.0)) * error_;
     const Real term_lower = k * error_lower_;
     const Real term_lowest = (k - Real(1.0)) * error_lowest_;
-    const Real term_higher = (k + Real(2.0)) * error_higher_;
+    const Real term_higher = (k + Real(2.0)) * error_higher;
     const Mask lower =
         (select(k > Real(2.0), max(term_lower, term_lowest), Real(2.0) * term_lower) <= term) & !first_order;
 
@@ -253,7 +254,7 @@ class BackwardDifferentiation {
     const Mask down = lower | (accepted & !rising & lower_after_all);
     const Mask up = accepted & !down & (rising | (known & better));
     const Real order = k + select(up, Real(1.0), Real(0.0)) - select(down, Real(1.0), Real(0.0));
-    const Real error = max(within_, select(down, error_lower_, select(up, error_higher_, error_)));
+    const Real error = max(within_, select(down, error_lower_, select(up, error_higher, error_)));
     const Real factor = pow(Real(2.0) * error + Real(1e-4), Real(-1.0) / (order + Real(1.0)));
     Real growth = select(factor >= Real(2.0), Real(2.0),
                          select(factor <= Real(1.0), max(Real(0.5), min(Real(0.9), factor)), Real(1.0)));
@@ -328,10 +329,9 @@ class BackwardDifferentiation {
     Matrices& matrices = stages_.matrices();
     Memory& memory = state.memory;
     const Real change = leading / memory.factored;
-    // Steps of one length with the matrix of another: what single iterations leave in algebraic variables goes to and
-    // fro from step to step, and may be the error that keeps the length.
-    const Mask lasting =
-        (leading == memory.last_leading) & (change != Real(1.0)) & (state.contraction >= Real(doubtful_contraction));
+    // Where steps of one length go on, with the matrix of another, what single iterations leave in algebraic variables
+    // goes to and fro from step to step. It hides the differences by which the order is chosen.
+    const Mask lasting = (leading == memory.last_leading) & (change != Real(1.0));
     renewed_ = live & (stale | memory.singular | lasting | !(change >= Real(matrix_serves)) |
                        !(change <= Real(1.0 / matrix_serves)));
     const Real t = state.t + h;
@@ -357,27 +357,33 @@ class BackwardDifferentiation {
     return sum;
   }
 
-  /// Errors that steps of orders k - 2 ... k + 1 would have made, of which the last needs the past; returns that of the
-  /// error test.
+  /// Errors that steps of orders k - 2 ... k would have made; returns that of the error test.
   MANYFOLD_INLINE Real estimate_errors(const State& state, const Real& h, const Coefficients& at) {
     const Path& past = state.path;
     const Real k = past.order;
     Real lower[n];
     Real lowest[n];
-    Real higher[n];
     for (int j = 0; j < n; ++j) {
       lower[j] = e_[j] + pick(phi_, k - Real(1.0), j);
       lowest[j] = lower[j] + pick(phi_, k - Real(2.0), j);
-      higher[j] = e_[j] - pick(past.phi, k, j);
+      highest_before_[j] = pick(past.phi, k, j);
     }
     const Real norm = size_of_error(e_, state);
     error_ = pick(at.sigma, k) * norm;
     error_lower_ = pick(at.sigma, k - Real(1.0)) * size_of_error(lower, state);
     error_lowest_ = pick(at.sigma, k - Real(2.0)) * size_of_error(lowest, state);
-    error_higher_ = size_of_error(higher, state) / (k + Real(2.0));
     const Real alpha_k = pick(at.alpha, k);
     within_ = error_within(state, h);
     return max(max(alpha_k, abs(alpha_k + at.alpha_sum - at.harmonic)) * norm, within_);
+  }
+
+  /// The error that a step of order k + 1 would have made, after the step. Where its end has been projected, that
+  /// counts: the corrector's is off by the error of order k, and the order would never seem too low.
+  MANYFOLD_INLINE Real error_of_next_order(const State& state) {
+    const Real k = state.path.order;
+    Real higher[n];
+    for (int j = 0; j < n; ++j) higher[j] = pick(state.path.phi, k, j) - highest_before_[j];
+    return size_of_error(higher, state) / (k + Real(2.0));
   }
 
   /// What abrupt equations say of the polynomial of the attempt: (c_j F_y' + F_y)^-1 times their residual within the
@@ -467,8 +473,6 @@ class BackwardDifferentiation {
 
   /// c_j may differ from that of the matrix by this factor.
   static constexpr double matrix_serves = 0.6;
-  /// What theta/(1-theta) is taken for after ten steps in a row with one iteration each, from 0.1 by (8.11).
-  static constexpr double doubtful_contraction = 0.9;
 
   /// Does the error of variable j count? With `ErrorTest::differential` only where its derivative stands in an
   /// equation, as with IDA's IDASetSuppressAlg. Never that of variables of index 2: their differences show the errors
@@ -497,8 +501,9 @@ class BackwardDifferentiation {
   // Of the attempt:
   Mask renewed_;  ///< the matrix was new
   Real psi_[most + 1];
-  Real phi_[most][n];  ///< phi*
-  Real e_[n];          ///< y - y^P
+  Real phi_[most][n];       ///< phi*
+  Real e_[n];               ///< y - y^P
+  Real highest_before_[n];  ///< difference k at the begin of the step
   Real dy_[n];
   Real alike_;
   Real order_before_;  ///< of the step before
@@ -506,7 +511,6 @@ class BackwardDifferentiation {
   Real error_;         ///< at order k
   Real error_lower_;
   Real error_lowest_;
-  Real error_higher_;
 };
 
 }  // namespace manyfold

@@ -80,6 +80,87 @@ TEST(Pendulum, SwingsAtALateTimeAsAtAnEarlyOne) {
   }
 }
 
+/// Two masses at the joints of a four-bar linkage with its three rods, at index 1: positions and velocities are on the
+/// constraints by projection alone.
+struct Linkage {
+  static constexpr const char* name = "linkage";
+  static constexpr double t_span[] = {0.0, 4.0};
+  static constexpr Variable variables[] = {{.name = "position", .count = 4},
+                                           {.name = "velocity", .count = 4},
+                                           {.name = "force", .algebraic = true, .count = 3}};
+  enum { gravity, angle, apart };
+  static constexpr Parameter parameters[] = {
+      {.name = "gravity", .value = 9.81}, {.name = "angle", .value = 0.6}, {.name = "apart", .value = 0.7}};
+  static constexpr int invariants = 6;
+  static constexpr bool projection = true;
+  static constexpr double crank = 0.3;
+  static constexpr double coupler = 0.8;
+  static constexpr double rocker = 0.6;
+  static constexpr void initial(const auto& p, auto& y) {
+    y[0] = crank * cos(p[angle]);
+    y[1] = crank * sin(p[angle]);
+    const auto dx = p[apart] - y[0];
+    const auto distance = sqrt(dx * dx + y[1] * y[1]);
+    const auto along = (square(coupler) - square(rocker) + square(distance)) / (2.0 * distance);
+    const auto across = sqrt(square(coupler) - along * along);
+    y[2] = y[0] + (along * dx + across * y[1]) / distance;
+    y[3] = y[1] + (across * dx - along * y[1]) / distance;
+  }
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto dx = y[2] - y[0], dy = y[3] - y[1];
+    const auto ex = y[2] - p[apart];
+    for (int i = 0; i < 4; ++i) f[i] = y[4 + i];
+    f[4] = -y[8] * y[0] + y[9] * dx;
+    f[5] = -y[8] * y[1] + y[9] * dy - p[gravity];
+    f[6] = -y[9] * dx - y[10] * ex;
+    f[7] = -y[9] * dy - y[10] * y[3] - p[gravity];
+    f[8] = y[0] * f[4] + y[1] * f[5] + square(y[4]) + square(y[5]);
+    f[9] = dx * (f[6] - f[4]) + dy * (f[7] - f[5]) + square(y[6] - y[4]) + square(y[7] - y[5]);
+    f[10] = ex * f[6] + y[3] * f[7] + square(y[6]) + square(y[7]);
+  }
+  static constexpr void invariant(const auto&, const auto& y, const auto& p, auto& residual) {
+    const auto dx = y[2] - y[0], dy = y[3] - y[1];
+    const auto ex = y[2] - p[apart];
+    residual[0] = square(y[0]) + square(y[1]) - square(crank);
+    residual[1] = square(dx) + square(dy) - square(coupler);
+    residual[2] = square(ex) + square(y[3]) - square(rocker);
+    residual[3] = y[0] * y[4] + y[1] * y[5];
+    residual[4] = dx * (y[6] - y[4]) + dy * (y[7] - y[5]);
+    residual[5] = ex * y[6] + y[3] * y[7];
+  }
+};
+
+double energy_of(const EnsembleResult& result, int instance, int time) {
+  const auto y = [&](int j) { return result.value(instance, time, j); };
+  return 0.5 * (square(y(4)) + square(y(5)) + square(y(6)) + square(y(7))) + 9.81 * (y(1) + y(3));
+}
+
+// The differences of the corrector's values show the error that the projection takes away, and what Newton's method
+// leaves with the matrix of another step goes to and fro: with both, orders stayed low, and these took 6,277 steps in
+// the mean instead of 4,341. A linkage with a motor and a spring took up to 121,000 steps of order 1 at 1e-8 and was
+// off by thousands of tolerances.
+TEST(Linkage, TakesNoMoreStepsForItsProjection) {
+  constexpr int instances = 40;
+  Ensemble<Linkage, Bdf> ensemble(instances);
+  std::vector<double> angles;
+  std::vector<double> distances;
+  for (int i = 0; i < instances; ++i) {
+    angles.push_back(0.2 + 0.02 * i);
+    distances.push_back(0.65 + 0.002 * i);
+  }
+  ensemble.set("angle", angles);
+  ensemble.set("apart", distances);
+  const EnsembleResult result = ensemble.solve({.rtol = 1e-8, .atol = {1e-11}}, {0.0, 4.0});
+  double steps = 0.0;
+  for (int i = 0; i < instances; ++i) {
+    ASSERT_EQ(result.outcomes[static_cast<std::size_t>(i)].status, Status::success) << i;
+    steps += static_cast<double>(result.outcomes[static_cast<std::size_t>(i)].counters.steps) / instances;
+    // Thirty tolerances.
+    EXPECT_NEAR(energy_of(result, i, 1), energy_of(result, i, 0), 3e-7) << i;
+  }
+  EXPECT_LE(steps, 5000.0);
+}
+
 TEST(InstructionSets, AgreeToAFewTolerances) {
   std::vector<test::Results> results;
   for (const char* instruction_set : {"scalar", "baseline", ""}) {

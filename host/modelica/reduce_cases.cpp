@@ -151,17 +151,21 @@ bool Reducer::never_zero(Node root, double largest_ratio) {
 }
 
 /// Can the equation be solved for the quantity wherever the solution goes?
-bool Reducer::safely_solvable(const Equation& equation, Node quantity) {
+Solvable Reducer::safely_solvable(const Equation& equation, Node quantity) {
   const bool explicit_form = (equation.left == quantity && !contains(equation.right, quantity)) ||
                              (equation.right == quantity && !contains(equation.left, quantity));
-  if (explicit_form) return true;
-  if (is_decided_by(equation.residual, {quantity})) return false;
+  if (explicit_form) return Solvable::always;
+  if (is_decided_by(equation.residual, {quantity})) return Solvable::no;
   const Node slope = graph_.partial(equation.residual, quantity);
   // y' of a stage as (y - base) / (gamma h) has the rounding errors of y, divided by h. Velocities and accelerations
   // that follow from positions would have them twice.
   const bool divides_by_step = of_stage_ && contains(slope, graph_.stage(Op::stage_step));
-  if (divides_by_step && keeps_steps_whole_) return false;
-  return never_zero(slope, most_varying_slope);
+  if (divides_by_step && keeps_steps_whole_) return Solvable::no;
+  if (!never_zero(slope, most_varying_slope)) return Solvable::no;
+  const std::vector<Node> nodes = graph_.below(slope);
+  const bool of_parameters =
+      std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return graph_[node].op == Op::variable; });
+  return of_parameters ? Solvable::by_parameters : Solvable::always;
 }
 
 }  // namespace manyfold::modelica

@@ -223,14 +223,33 @@ bool Reducer::divides_computed(const Block& block) {
   return false;
 }
 
+/// Has another of the unknowns a larger coefficient in the equation, of parameters too? As in a row of a mass matrix:
+/// what couples two of them may be small or zero in some instances.
+bool Reducer::is_coupling(const Equation& equation, Node quantity, const std::vector<Node>& unknowns) {
+  const auto size_of = [&](Node unknown) {
+    const Node slope = graph_.partial(equation.residual, unknown);
+    double value = 0.0;
+    return !graph_.is_number(slope) && known_from_parameters(slope, value) ? std::abs(value) : 0.0;
+  };
+  const double own = size_of(quantity);
+  const std::vector<Node> all = graph_.below(equation.residual);
+  return own > 0.0 && std::any_of(unknowns.begin(), unknowns.end(), [&](Node other) {
+           return std::binary_search(all.begin(), all.end(), other) && size_of(other) > own;
+         });
+}
+
 void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vector<int>& inside,
                           const Incidence& incidence, const std::vector<Node>& unknowns, Block& block) {
   block.torn.clear();
   block.steps.clear();
-  std::map<std::pair<int, int>, bool> known;
+  std::map<std::pair<int, int>, Solvable> known;
   const auto solvable = [&](int i, int j) {
-    const auto [entry, added] = known.try_emplace({i, j}, false);
-    if (added) entry->second = safely_solvable(equations[at(i)], unknowns[at(j)]);
+    const auto [entry, added] = known.try_emplace({i, j}, Solvable::no);
+    if (!added) return entry->second;
+    entry->second = safely_solvable(equations[at(i)], unknowns[at(j)]);
+    if (entry->second == Solvable::by_parameters && is_coupling(equations[at(i)], unknowns[at(j)], block.quantities)) {
+      entry->second = Solvable::no;
+    }
     return entry->second;
   };
   // Whole numbers and conditions cannot be guessed; of the others, states' derivatives are better not. What the
@@ -244,15 +263,30 @@ void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vec
   };
   const Tearing tearing = tear(block.equations, inside, incidence, solvable, weight);
   for (const int j : tearing.torn) block.torn.push_back(unknowns[at(j)]);
+  bool divides_by_parameters = false;
   for (const Tearing::Step& step : tearing.steps) {
     Step one{unknowns[at(step.unknown)], no_node, step.equation};
     solve_for(equations[at(step.equation)], one.quantity, one.value);
     block.steps.push_back(one);
+    const Solvable how = solvable(step.equation, step.unknown);
+    divides_by_parameters = divides_by_parameters || how == Solvable::by_parameters;
   }
   block.residuals = tearing.residuals;
-  const bool real = std::all_of(block.torn.begin(), block.torn.end(),
-                                [&](Node quantity) { return variable(graph_[quantity].index).type == Type::real; });
-  if (real && !block.simplified) solve_linear(equations, block);
+  const auto are_real = [&](const std::vector<Node>& quantities) {
+    return std::all_of(quantities.begin(), quantities.end(),
+                       [&](Node quantity) { return variable(graph_[quantity].index).type == Type::real; });
+  };
+  bool solved = block.simplified;
+  if (divides_by_parameters && !solved && are_real(block.quantities)) {
+    // A coupling that is small, or zero, in some instances: Gauss finds another pivot there.
+    Block whole = block;
+    whole.torn = block.quantities;
+    whole.residuals = block.equations;
+    whole.steps.clear();
+    solved = solve_linear(equations, whole);
+    if (solved) block = whole;
+  }
+  if (!solved && are_real(block.torn)) solve_linear(equations, block);
   if (of_stage_) tear_slopes(equations, block);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/modelica/reduced.hpp"
+#include "host/modelica/structure.hpp"
 
 namespace manyfold::modelica {
 
@@ -154,7 +155,8 @@ class Reducer {
   std::vector<double> in_all_cases(Node root);
   Node with_known_conditions(Node root);
   bool never_zero(Node root, double largest_ratio);
-  bool safely_solvable(const Equation& equation, Node quantity);
+  Solvable safely_solvable(const Equation& equation, Node quantity);
+  bool is_coupling(const Equation& equation, Node quantity, const std::vector<Node>& unknowns);
 
   // reduce_linear.cpp
   Node vanishes_where(Node root, const std::map<Node, Node>& steps, std::map<Node, Node>& known);

@@ -231,7 +231,7 @@ namespace {
 class TearingSearch {
  public:
   TearingSearch(const std::vector<int>& equations, const std::vector<int>& unknowns, const Incidence& incidence,
-                const std::function<bool(int, int)>& solvable, const std::function<int(int)>& weight)
+                const std::function<Solvable(int, int)>& solvable, const std::function<int(int)>& weight)
       : unknowns_(unknowns), solvable_(solvable), weight_(weight) {
     const std::set<int> inside(unknowns.begin(), unknowns.end());
     for (const int i : equations) {
@@ -253,7 +253,8 @@ class TearingSearch {
     // No equation gives these: they are guessed first, whatever else is.
     for (const int j : unknowns_) {
       const std::vector<int>& of_unknown = equations_of_[j];
-      if (std::any_of(of_unknown.begin(), of_unknown.end(), [&](int i) { return solvable_(i, j); })) continue;
+      if (std::any_of(of_unknown.begin(), of_unknown.end(), [&](int i) { return solvable_(i, j) != Solvable::no; }))
+        continue;
       guess(j);
     }
     while (!by_score_.empty()) {
@@ -283,7 +284,8 @@ class TearingSearch {
 
   void consider(int i) {
     const auto entry = open_.find(i);
-    if (entry != open_.end() && entry->second.size() == 1 && solvable_(i, *entry->second.begin())) ready_.insert(i);
+    if (entry == open_.end() || entry->second.size() != 1) return;
+    if (solvable_(i, *entry->second.begin()) != Solvable::no) ready_.insert(i);
   }
 
   void guess(int j) {
@@ -291,9 +293,13 @@ class TearingSearch {
     settle(j);
   }
 
+  /// Solves equation i for its unknown, or another one that no parameter makes unsolvable.
   void solve(int i) {
-    ready_.erase(i);
     const int j = *open_[i].begin();
+    const auto is_sure = [&](int k) { return *open_[k].begin() == j && solvable_(k, j) == Solvable::always; };
+    const auto sure = std::find_if(ready_.begin(), ready_.end(), is_sure);
+    if (solvable_(i, j) != Solvable::always && sure != ready_.end()) i = *sure;
+    ready_.erase(i);
     open_.erase(i);
     result_.steps.push_back({i, j});
     settle(j);
@@ -318,7 +324,7 @@ class TearingSearch {
   }
 
   const std::vector<int>& unknowns_;
-  const std::function<bool(int, int)>& solvable_;
+  const std::function<Solvable(int, int)>& solvable_;
   const std::function<int(int)>& weight_;
   std::map<int, std::vector<int>> equations_of_;  ///< by unknown
   std::map<int, std::set<int>> open_;             ///< unknowns of an equation that gives none yet
@@ -331,7 +337,7 @@ class TearingSearch {
 }  // namespace
 
 Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns, const Incidence& incidence,
-             const std::function<bool(int, int)>& solvable, const std::function<int(int)>& weight) {
+             const std::function<Solvable(int, int)>& solvable, const std::function<int(int)>& weight) {
   return TearingSearch(equations, unknowns, incidence, solvable, weight).run();
 }
 

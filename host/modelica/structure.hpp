@@ -67,9 +67,14 @@ struct Tearing {
   std::vector<Step> steps;     ///< the others, in order
   std::vector<int> residuals;  ///< equations that tell whether the guess is good
 };
-/// `solvable(equation, unknown)`: may the equation be solved for the unknown in one step? `weight(unknown)`: the
-/// larger, the sooner it is guessed.
+/// May an equation be solved for an unknown in one step?
+enum class Solvable {
+  no,
+  by_parameters,  ///< where these do not make its coefficient zero
+  always,
+};
+/// `weight(unknown)`: the larger, the sooner it is guessed.
 Tearing tear(const std::vector<int>& equations, const std::vector<int>& unknowns, const Incidence& incidence,
-             const std::function<bool(int, int)>& solvable, const std::function<int(int)>& weight);
+             const std::function<Solvable(int, int)>& solvable, const std::function<int(int)>& weight);
 
 }  // namespace manyfold::modelica

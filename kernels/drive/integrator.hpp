@@ -72,8 +72,10 @@ class Integrator {
   static constexpr bool may_leave_branch = several_branches && Method::most_newton_iterations > 1;
   /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
   static constexpr bool keeps_branches = System::has_events && several_branches;
-  /// Are algebraic variables made to meet their equations where an event is found?
-  static constexpr bool settles_events = System::has_state_events && settles && looks_at_algebraic_errors;
+  /// Are variables made to meet their equations where an event is found? The projection after its action may take an
+  /// event back that was found beside the constraints.
+  static constexpr bool settles_events =
+      System::has_state_events && (projects || (settles && looks_at_algebraic_errors));
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
   static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?
@@ -593,8 +595,12 @@ class Integrator {
     return [this](const Mask& lanes, const Real& t, Real(&y)[n], Real(&dy)[n]) {
       if constexpr (settles_events) {
         if (!any(lanes)) return;
-        if constexpr (System::highest_index() > 1) project<Alone<System>>(lanes, t, y, state_.p, options_.tolerances);
-        SettledOutput<Alone<System>, Real>().settle(lanes, t, y, dy, state_.p, options_.tolerances);
+        if constexpr (projects || System::highest_index() > 1) {
+          project<Alone<System>>(lanes, t, y, state_.p, options_.tolerances);
+        }
+        if constexpr (settles) {
+          SettledOutput<Alone<System>, Real>().settle(lanes, t, y, dy, state_.p, options_.tolerances);
+        }
         if constexpr (System::semi_explicit) {
           Real none[n];
           Real F[n];

@@ -708,5 +708,86 @@ NIGHTLY_TEST(Sides, OfWhatErrorsPutAcrossBeforeItLeavesForOthers) {
   expect_slips_that_last<Rodas5p>();
 }
 
+/// A pendulum at index 1 that swings against a spring; every step is projected on its rod.
+struct SpringStop {
+  static constexpr const char* name = "spring_stop";
+  static constexpr double t_span[] = {0.0, 4.0};
+  static constexpr Variable variables[] = {{.name = "position", .count = 2}, {.name = "velocity", .count = 2}};
+  enum { length, angle, stop, stiffness, damping, contact };
+  static constexpr Parameter parameters[] = {{.name = "length", .value = 1.0},
+                                             {.name = "angle", .value = -1.0},
+                                             {.name = "stop", .value = 0.2},
+                                             {.name = "stiffness", .value = 500.0},
+                                             {.name = "damping", .value = 0.1}};
+  static constexpr Event events[] = {{.name = "touches", .direction = 1}, {.name = "leaves", .direction = -1}};
+  static constexpr Discrete discrete[] = {{.name = "contact"}};
+  static constexpr int invariants = 2;
+  static constexpr bool projection = true;
+  static constexpr void initial(const auto& p, auto& y) {
+    y[0] = p[length] * sin(p[angle]);
+    y[1] = -p[length] * cos(p[angle]);
+  }
+  static constexpr void rhs(const auto&, const auto& y, const auto& p, auto& f) {
+    const auto spring = select(p[contact] > 0.5, p[stiffness] * (y[0] - p[stop]), 0.0);
+    const auto x_force = -p[damping] * y[2] - spring;
+    const auto y_force = -p[damping] * y[3] - 9.81;
+    const auto squares = square(y[2]) + square(y[3]);
+    const auto rod = (squares + y[0] * x_force + y[1] * y_force) / (square(y[0]) + square(y[1]));
+    f[0] = y[2];
+    f[1] = y[3];
+    f[2] = x_force - rod * y[0];
+    f[3] = y_force - rod * y[1];
+  }
+  static constexpr void invariant(const auto&, const auto& y, const auto& p, auto& residual) {
+    residual[0] = square(y[0]) + square(y[1]) - square(p[length]);
+    residual[1] = y[0] * y[2] + y[1] * y[3];
+  }
+  static constexpr void root(const auto&, const auto& y, const auto&, const auto& p, auto& g) {
+    g[0] = g[1] = y[0] - p[stop];
+  }
+  static constexpr void sides(const auto& p, auto& side) { side[0] = side[1] = select(p[contact] > 0.5, 1.0, -1.0); }
+  static constexpr void action(auto event, const auto&, auto&, const auto&, const auto&, auto& d) {
+    d[0] = event == 0 ? 1.0 : 0.0;
+  }
+};
+
+// The projection after an action took the position back across, and the pendulum left and touched the spring once more
+// within 1e-8 s: 44 of 100 with kvaerno54 at 1e-4, 39 with esdirk54. Contacts last a tenth of a second.
+template <template <class, class> class Method>
+void expect_contacts_that_last() {
+  constexpr int instances = 100;
+  Ensemble<SpringStop, Method> ensemble(instances);
+  test::Uniform uniform(9);
+  const double least[] = {0.7, -1.3, -0.2, 200.0, 0.0};
+  const double most[] = {1.3, -0.5, 0.4, 1000.0, 0.3};
+  for (int k = 0; k < SpringStop::contact; ++k) {
+    std::vector<double> values;
+    while (values.size() < instances) values.push_back(least[k] + (most[k] - least[k]) * uniform());
+    ensemble.set(SpringStop::parameters[k].name, values);
+  }
+  for (const double rtol : {1e-4, 1e-6}) {
+    const EnsembleResult result = ensemble.solve({.rtol = rtol, .atol = {rtol}, .threads = 1}, {4.0});
+    std::size_t events = 0;
+    for (int i = 0; i < instances; ++i) {
+      const auto& log = result.events[static_cast<std::size_t>(i)];
+      ASSERT_EQ(result.outcomes[static_cast<std::size_t>(i)].status, Status::success) << i;
+      events += log.size();
+      for (std::size_t k = 1; k < log.size(); ++k) {
+        EXPECT_GT(log[k].time, log[k - 1].time + 1e-3) << rtol << " instance " << i << " event " << k;
+      }
+    }
+    EXPECT_GT(events, 200U);
+  }
+}
+
+TEST(Sides, OfProjectedStates) {
+  expect_contacts_that_last<Esdirk54>();
+}
+NIGHTLY_TEST(Sides, OfProjectedStatesWithOtherMethods) {
+  expect_contacts_that_last<Kvaerno54>();
+  expect_contacts_that_last<Rodas5p>();
+  expect_contacts_that_last<Radau5>();
+}
+
 }  // namespace
 }  // namespace manyfold

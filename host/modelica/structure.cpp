@@ -296,9 +296,11 @@ class TearingSearch {
   /// Solves equation i for its unknown, or another one that no parameter makes unsolvable.
   void solve(int i) {
     const int j = *open_[i].begin();
-    const auto is_sure = [&](int k) { return *open_[k].begin() == j && solvable_(k, j) == Solvable::always; };
-    const auto sure = std::find_if(ready_.begin(), ready_.end(), is_sure);
-    if (solvable_(i, j) != Solvable::always && sure != ready_.end()) i = *sure;
+    if (solvable_(i, j) != Solvable::always) {
+      const std::vector<int>& all = equations_of_[j];
+      const auto is_sure = [&](int k) { return ready_.contains(k) && solvable_(k, j) == Solvable::always; };
+      if (const auto sure = std::find_if(all.begin(), all.end(), is_sure); sure != all.end()) i = *sure;
+    }
     ready_.erase(i);
     open_.erase(i);
     result_.steps.push_back({i, j});

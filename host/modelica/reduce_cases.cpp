@@ -165,7 +165,7 @@ Solvable Reducer::safely_solvable(const Equation& equation, Node quantity) {
   const std::vector<Node> nodes = graph_.below(slope);
   const bool of_parameters =
       std::any_of(nodes.begin(), nodes.end(), [&](Node node) { return graph_[node].op == Op::variable; });
-  return of_parameters ? Solvable::by_parameters : Solvable::always;
+  return of_parameters || divides_by_step ? Solvable::by_parameters : Solvable::always;
 }
 
 }  // namespace manyfold::modelica

@@ -21,7 +21,10 @@ constexpr std::size_t largest_switched_form = 8;
 /// switches, is solved in closed form.
 bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block) {
   const std::size_t n = block.torn.size();
-  if (n == 0 || n > largest_switched_form) return false;
+  if (n == 0 || n > largest_switched_form || block.simplified) return false;
+  const bool real = std::all_of(block.torn.begin(), block.torn.end(),
+                                [&](Node quantity) { return variable(graph_[quantity].index).type == Type::real; });
+  if (!real) return false;
   // The residuals as functions of the torn unknowns alone.
   std::unordered_map<Node, Node> inner;
   const auto substituted = [&](Node root) {
@@ -72,6 +75,20 @@ bool Reducer::solve_linear(const std::vector<Equation>& equations, Block& block)
   block.torn.clear();
   block.residuals.clear();
   return true;
+}
+
+/// Solves a small block as a whole, whatever was torn. Steps that divide by a parameter are none where it is zero, as a
+/// coupling may be in some instances: Gauss finds another pivot there. Not in a stage, where it might divide by the
+/// step.
+bool Reducer::solve_whole(const std::vector<Equation>& equations, Block& block) {
+  if (of_stage_ || block.quantities.size() > largest_closed_form) return false;
+  Block whole = block;
+  whole.torn = block.quantities;
+  whole.residuals = block.equations;
+  whole.steps.clear();
+  const bool solved = solve_linear(equations, whole);
+  if (solved) block = whole;
+  return solved;
 }
 
 void Reducer::report_singular_loop(const std::vector<Equation>& equations, const Block& block) {

@@ -223,8 +223,9 @@ bool Reducer::divides_computed(const Block& block) {
   return false;
 }
 
-/// Has another of the unknowns a larger coefficient in the equation, of parameters too? As in a row of a mass matrix:
-/// what couples two of them may be small or zero in some instances.
+/// Has another of the unknowns, of the same kind, a larger coefficient in the equation, of parameters too? As in a row
+/// of a mass matrix: what couples two of them may be small or zero in some instances. Coefficients of a quantity and of
+/// a derivative have other units.
 bool Reducer::is_coupling(const Equation& equation, Node quantity, const std::vector<Node>& unknowns) {
   const auto size_of = [&](Node unknown) {
     const Node slope = graph_.partial(equation.residual, unknown);
@@ -234,7 +235,8 @@ bool Reducer::is_coupling(const Equation& equation, Node quantity, const std::ve
   const double own = size_of(quantity);
   const std::vector<Node> all = graph_.below(equation.residual);
   return own > 0.0 && std::any_of(unknowns.begin(), unknowns.end(), [&](Node other) {
-           return std::binary_search(all.begin(), all.end(), other) && size_of(other) > own;
+           const bool alike = graph_[other].order == graph_[quantity].order;
+           return alike && std::binary_search(all.begin(), all.end(), other) && size_of(other) > own;
          });
 }
 
@@ -272,21 +274,8 @@ void Reducer::choose_torn(const std::vector<Equation>& equations, const std::vec
     divides_by_parameters = divides_by_parameters || how == Solvable::by_parameters;
   }
   block.residuals = tearing.residuals;
-  const auto are_real = [&](const std::vector<Node>& quantities) {
-    return std::all_of(quantities.begin(), quantities.end(),
-                       [&](Node quantity) { return variable(graph_[quantity].index).type == Type::real; });
-  };
-  bool solved = block.simplified;
-  if (divides_by_parameters && !solved && are_real(block.quantities)) {
-    // A coupling that is small, or zero, in some instances: Gauss finds another pivot there.
-    Block whole = block;
-    whole.torn = block.quantities;
-    whole.residuals = block.equations;
-    whole.steps.clear();
-    solved = solve_linear(equations, whole);
-    if (solved) block = whole;
-  }
-  if (!solved && are_real(block.torn)) solve_linear(equations, block);
+  const bool solved = divides_by_parameters && solve_whole(equations, block);
+  if (!solved) solve_linear(equations, block);
   if (of_stage_) tear_slopes(equations, block);
 }
 

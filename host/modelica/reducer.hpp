@@ -162,6 +162,7 @@ class Reducer {
   Node vanishes_where(Node root, const std::map<Node, Node>& steps, std::map<Node, Node>& known);
   void fill_empty_residuals();
   bool solve_linear(const std::vector<Equation>& equations, Block& block);
+  bool solve_whole(const std::vector<Equation>& equations, Block& block);
   void report_singular_loop(const std::vector<Equation>& equations, const Block& block);
   bool is_smooth_in_states(Node root, const Block& block);
   bool eliminate(std::vector<std::vector<Node>>& matrix, bool follows_states);

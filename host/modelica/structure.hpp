@@ -70,7 +70,7 @@ struct Tearing {
 /// May an equation be solved for an unknown in one step?
 enum class Solvable {
   no,
-  by_parameters,  ///< where these do not make its coefficient zero
+  by_parameters,  ///< where these, or a short step, do not make its coefficient small
   always,
 };
 /// `weight(unknown)`: the larger, the sooner it is guessed.

@@ -154,6 +154,21 @@ TEST(ModelStructure, SlopesOfStagesAreTorn) {
   EXPECT_NE(model.header.find("const auto a = base[0] + gamma_h * der_a;"), std::string::npos) << model.header;
 }
 
+// The slope of a stage's voltage as (v - base)/(gamma h) would have the rounding errors of v, divided by the step.
+TEST(Structure, StagesMultiplyByTheirStep) {
+  const CompiledModel model = compiled(model_text(
+      "parameter Real C = 1e-8, R = 1e4;\nReal v(start = 1, fixed = true), i;", "i = -v / R;\nC * der(v) = i;"));
+  EXPECT_EQ(model.stage_dimension, 0);
+  EXPECT_NE(model.header.find("constants[0] = 1.0 / (1.0 + gamma_h * p["), std::string::npos) << model.header;
+}
+
+// Of two equations for y2, the one whose coefficient no parameter makes zero.
+TEST(Structure, TornLoopsAreNotDividedByCouplings) {
+  const CompiledModel model =
+      compiled(model_text("parameter Real a = 0.5;\nReal y1, y2;", "y1 + a * y2 = time;\na * y1 + y2 = 2 * time + 1;"));
+  EXPECT_NE(model.header.find("y2 = e - a * y1"), std::string::npos) << model.header;
+}
+
 // The time to tear a chain grows with its length, not with the square of it, which would be minutes.
 TEST(Structure, TearingOfLongChains) {
   constexpr int links = 50'000;

@@ -64,7 +64,8 @@ class Consistency {
     }
   }
 
-  /// F_i^(c_i - lag) of the equations of the stage, zero for the others.
+  /// F_i^(c_i - lag) of the equations of the stage, zero for the others. Equations that do not bind are those of the
+  /// last stage, as they are.
   template <int lag, class Number>
   static MANYFOLD_INLINE void residuals(const Real& t, const Number (&x)[orders][n],
                                         const Real (&p)[System::constants_size], Number (&r)[n]) {
@@ -98,6 +99,16 @@ class Consistency {
         r[i] = Number(Real(0.0));
       }
     });
+    if constexpr (Form::has_modes) {
+      Real by_multipliers[n];
+      differentiate_by_multipliers(t, x, p, by_multipliers);
+      static_for<n>([&](auto i) {
+        if constexpr (Form::leaves(i)) {
+          const Number as_it_is = lag == 0 ? derivative_of<0, depth>(F[i]) : Number(Real(0.0));
+          r[i] = select(by_multipliers[i] == Real(0.0), r[i], as_it_is);
+        }
+      });
+    }
   }
 
   /// The matrix of all stages at x, factorised; returns the lanes of `mask` where it is not singular.
@@ -170,6 +181,31 @@ class Consistency {
   }
 
  private:
+  /// The derivatives of the equations by the multipliers, which move by different numbers, so that equal factors do not
+  /// cancel. Equations that bind do not have them, to the last bit.
+  template <class Number>
+  static MANYFOLD_INLINE void differentiate_by_multipliers(const Real& t, const Number (&x)[orders][n],
+                                                           const Real (&p)[System::constants_size], Real (&by)[n]) {
+    using Moving = Dual<Real, 1>;
+    Moving y[n];
+    Moving dy[n];
+    Moving F[n];
+    static_for<n>([&](auto j) {
+      y[j] = Moving(value_of(x[0][j]));
+      dy[j] = Moving(value_of(x[1][j]));
+      if constexpr (Form::is_multiplier(j)) y[j].tangent[0] = Real(part_beside(j));
+    });
+    System::residual(Moving(t), y, dy, p, F);
+    for (int i = 0; i < n; ++i) by[i] = F[i].tangent[0];
+  }
+  static MANYFOLD_INLINE Real value_of(const auto& number) {
+    if constexpr (requires { number.value; }) {
+      return value_of(number.value);
+    } else {
+      return number;
+    }
+  }
+
   static constexpr auto entries = entries_of<Form::Leading::matrix.size()>(Form::Leading::matrix);
   static constexpr int most_iterations = 30;
   /// A correction below this part of the tolerance is the last.
@@ -213,8 +249,20 @@ class Consistency {
   }
   MANYFOLD_INLINE Mask is_defined() const { return all_finite(by_y_) & all_finite(by_dy_); }
   MANYFOLD_INLINE Real entry(int i, int j) const {
-    return Form::of_variable(j) == Form::of_equation(i) ? by_y_[System::entries_y.slot(i, j)]
-                                                        : by_dy_[System::entries_dy.slot(i, j)];
+    const Real value = Form::of_variable(j) == Form::of_equation(i) || Form::releases(i, j)
+                           ? by_y_[System::entries_y.slot(i, j)]
+                           : by_dy_[System::entries_dy.slot(i, j)];
+    if constexpr (Form::has_modes) {
+      if (Form::leaves(i) && !Form::releases(i, j)) return select(binds(i), value, Real(0.0));
+    }
+    return value;
+  }
+  MANYFOLD_INLINE Mask binds(int i) const {
+    Mask result(true);
+    for (int j = 0; j < n; ++j) {
+      if (Form::releases(i, j)) result = result & (by_y_[System::entries_y.slot(i, j)] == Real(0.0));
+    }
+    return result;
   }
 
   /// The changes of least size, x = S^2 A^T (A S^2 A^T)^-1 r with the matrix A of a stage and the scales S. Derivatives

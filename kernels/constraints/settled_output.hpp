@@ -32,7 +32,8 @@ constexpr bool settles_output() {
     bool has_algebraic = false;
     for (int j = 0; j < System::n; ++j) has_algebraic = has_algebraic || !System::derivative_occurs(j);
     if (!has_algebraic) return false;
-    constexpr auto offsets = find_offsets(System::pattern_y, System::pattern_dy);
+    if constexpr (!find_offsets(System::pattern_y, System::pattern_dy).regular) return false;
+    constexpr auto offsets = Structure<System>::offsets;
     if (System::highest_index() > 1) {
       // Of algebraic variables of lower index beside multipliers, derivatives may belong to the unknowns.
       for (int j = 0; j < System::n; ++j) {

@@ -154,14 +154,59 @@ constexpr bool determines_index_1() {
 }
 
 /// What the pattern of a system says of its consistent values.
+///
+/// A constraint that comes and goes, as select(attached, x^2 + y^2 - L^2, lambda) does, contains its multiplier in one
+/// mode and not in the other. The pattern is that of both, and its index too low: where such an equation binds, it is
+/// differentiated as if the multiplier did not stand in it. Where it does not, it determines the multiplier as it is.
 template <class System>
 struct Structure {
   static constexpr int n = System::n;
-  static constexpr Offsets<n> offsets = find_offsets(System::pattern_y, System::pattern_dy);
+
+  static constexpr bool is_multiplier(int j) { return System::algebraic(j) && System::index(j) > 1; }
+
+ private:
+  struct Found {
+    Offsets<n> offsets;
+    IndexSet<n> leaving;  ///< equations that bind in some modes only
+  };
+  static constexpr Found find() {
+    Found found{find_offsets(System::pattern_y, System::pattern_dy), {}};
+    if constexpr (System::highest_index() == 1) return found;
+    Pattern<n> pattern = System::pattern_y;
+    for (int i = 0; i < n && found.offsets.regular; ++i) {
+      if (!System::algebraic_equation(i)) continue;
+      Pattern<n> bound = pattern;
+      bound.row[i] = IndexSet<n>{};
+      for (int j = pattern.row[i].next(0); j >= 0; j = pattern.row[i].next(j + 1)) {
+        if (!is_multiplier(j)) bound.insert(i, j);
+      }
+      // A law of forces that contains multipliers alone is no constraint.
+      if (bound.row[i].size() == pattern.row[i].size() || bound.row[i].size() == 0) continue;
+      const Offsets<n> offsets = find_offsets(bound, System::pattern_dy);
+      bool determines = offsets.regular && offsets.index() <= System::highest_index() && offsets.equation[i] > 0;
+      for (int j = 0; j < n; ++j) determines = determines && (!is_multiplier(j) || offsets.variable[j] == 0);
+      if (!determines) continue;
+      pattern = bound;
+      found.offsets = offsets;
+      found.leaving.insert(i);
+    }
+    return found;
+  }
+  static constexpr Found found = find();
+
+ public:
+  static constexpr Offsets<n> offsets = found.offsets;
   static_assert(offsets.regular,
                 "manyfold: the equations do not determine the variables, whatever the numbers: there is no way to give "
                 "every equation a variable of its own that it contains. One equation too many contains the same "
                 "variables as others, or a variable stands in no equation");
+  /// Does equation i bind in some modes only?
+  static constexpr bool leaves(int i) { return found.leaving.contains(i); }
+  static constexpr bool has_modes = found.leaving.next(0) >= 0;
+  /// Is (i, j) an entry of such an equation that is zero where it binds?
+  static constexpr bool releases(int i, int j) {
+    return leaves(i) && is_multiplier(j) && System::pattern_y.contains(i, j);
+  }
   static constexpr int differentiations = offsets.differentiations();
   static constexpr int highest = offsets.highest_derivative();
 
@@ -194,6 +239,9 @@ struct Structure {
         };
         if (of_derivatives) insert(System::pattern_dy.row[i], 1);
         if (of_values) insert(System::pattern_y.row[i], 0);
+        for (int j = 0; j < n && of_values; ++j) {
+          if (releases(i, j)) result.insert(i, j);
+        }
       }
       return result;
     }

@@ -16,12 +16,12 @@ constexpr bool tests_interior() {
   return System::spec.error_test == ErrorTest::all;
 }
 
-/// The weight of the residual within a step in row i: `of_constraints` if that is a constraint. Multipliers of higher
-/// index in the rows of derivatives are less accurate between the steps than the tested variables.
+/// The weight of the residual within a step in row i: `of_constraints` if that is a constraint. At index 3 multipliers
+/// in the rows of derivatives are less accurate between the steps than the tested variables.
 template <class System>
 constexpr double interior_weight(int i, double of_constraints) {
   if (System::singular_mass_matrix() || System::algebraic_equation(i)) return of_constraints;
-  return System::highest_index() > 1 ? 0.0 : slope_interior_weight;
+  return System::highest_index() > 2 ? 0.0 : slope_interior_weight;
 }
 
 /// x + |change| or x - |change|, whichever is larger: two estimates of one error do not cancel, as they would by chance

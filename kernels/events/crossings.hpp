@@ -79,6 +79,16 @@ class Crossings : public RootSides<System, Real, State> {
     return interesting;
   }
 
+  /// Does what crosses at `first`, a flight of the length `time` after an impact, rise more than errors hide?
+  MANYFOLD_INLINE Mask flies(const Real& first, const Real& time, const BeforeStep& before) const {
+    Mask result(false);
+    for (int i = 0; i < events; ++i) {
+      const Real rise = abs(before.heading[i]) * time;
+      result = result | ((root_[i] == first) & (rise > Real(4.0) * before.doubt[i]));
+    }
+    return result;
+  }
+
   /// The step is to be taken again in the lanes of `lanes`.
   MANYFOLD_INLINE void forget_step(const Mask& lanes, const BeforeStep& before) {
     for (int i = 0; i < events; ++i) {

@@ -171,9 +171,9 @@ class EventMonitor {
         if (any(now)) System::act(k, now, state.t, state.y, state.dy, state.p);
       });
     }
-    moved_ = Mask(false);
+    moved_ = moved_ & !lanes;
     for (int j = 0; j < n; ++j) {
-      if (System::derivative_occurs(j)) moved_ = moved_ | (state.y[j] != before[j]);
+      if (System::derivative_occurs(j)) moved_ = moved_ | (lanes & (state.y[j] != before[j]));
     }
     return unsettled;
   }
@@ -237,9 +237,13 @@ class EventMonitor {
     const Real margin =
         select(part < Real(Search::close_to_begin), Real(Search::early_margin), Real(Search::cut_margin));
     Real cut = begin + (Real(1.0) + margin) * part * state.path.h;
+    Mask inaccurate = first > Real(Search::close_to_end - 1.0);
+    // Close to the begin the polynomial is accurate but after an impact, whose flight may be as short as its errors.
+    const Mask flight = crossed & rough & !inaccurate & moved_ & (begin == previous_);
+    if (any(flight)) inaccurate = inaccurate | (flight & crossings_.flies(first, part * abs(state.path.h), before));
     // A step to an event that is closer than the resolution would have no length.
-    result.again = crossed & rough & (first > Real(Search::close_to_end - 1.0)) &
-                   (first < Real(-Search::close_to_end)) & (abs(cut - begin) > resolution);
+    result.again =
+        crossed & rough & inaccurate & (first < Real(-Search::close_to_end)) & (abs(cut - begin) > resolution);
     const Mask shorter = unclear & (abs(state.path.h) > Real(no_progress) * resolution);
     cut = select(shorter, begin + Real(0.125) * state.path.h, cut);
     result.again = result.again | shorter;

@@ -147,9 +147,10 @@ class Collocation {
   static constexpr int reals = s % 2;
   static constexpr int pairs = s / 2;
   /// Is the dense output the integral of the slopes at the nodes? Y_1 of Lobatto IIIC is not y_n, so that the
-  /// polynomial through the values has one node less and is of lower order.
+  /// polynomial through the values has one node less and is of lower order. Where constraints alone determine a
+  /// variable, as at index 2, the two agree to leading order.
   static constexpr bool dense_by_slopes =
-      Tableau::c[0] == 0.0 && !System::singular_mass_matrix() && System::highest_index() <= 1;
+      Tableau::c[0] == 0.0 && !System::singular_mass_matrix() && System::highest_index() <= 2;
   static constexpr int degree = dense_by_slopes ? s : collocation::degree<Tableau>;
   /// More stages converge more slowly: Hairer & Wanner (1999).
   static constexpr int most_newton_iterations = s > 3 ? 7 + (s - 3) * 5 / 2 : 7;
@@ -231,9 +232,24 @@ class Collocation {
     accept_step<degree>(
         accepted, state, h, [&](auto k, int i) { return combine<dense, k>(z_, i); },
         [&](int i) { return z_[s - 1][i]; }, [&](int i) { return combine<inverse_A, s - 1>(z_, i) * over_h; });
+    if constexpr (dense_by_slopes && System::highest_index() == 2) interpolate_forces(accepted, state.path);
   }
 
  protected:
+  /// Multipliers are not integrals. What their slopes make of errors of the values grows where the next step
+  /// extrapolates it: their polynomial goes through the values.
+  MANYFOLD_INLINE void interpolate_forces(const Mask& lanes, auto& path) const {
+    static_for<n>([&](auto i) {
+      if constexpr (System::is_force(i)) {
+        static_for<degree>([&](auto k) {
+          Real value(0.0);
+          if constexpr (k < collocation::degree<Tableau>) value = combine<polynomial, k>(z_, i);
+          path.coefficient[k][i] = select(lanes, value, path.coefficient[k][i]);
+        });
+      }
+    });
+  }
+
   // The parts of an attempt, in the order in which they come.
 
   /// Multipliers have the rounding errors of positions divided by h^2, which no iteration makes smaller. With a
@@ -553,9 +569,11 @@ class Collocation {
   static constexpr double weight_of_start = tests_interior<System>() && Tableau::c[0] != 0.0 ? 0.5 : 1.0;
 
   static constexpr bool looks_at_slopes = Tableau::c[0] == 0.0 && !System::singular_mass_matrix();
-  /// Is equation i one of derivatives without multipliers, which are less accurate between the steps?
+  /// Is equation i one of derivatives and, at index 3, without multipliers, which are less accurate between the steps?
+  /// At index 2 their weights contain h, and the filter leaves to them what is across the constraints.
   static constexpr bool follows_slopes(int i) {
     if (System::algebraic_equation(i)) return false;
+    if (System::highest_index() <= 2) return true;
     const IndexSet<n>& row = System::pattern_y.row[i];
     for (int k = row.next(0); k >= 0; k = row.next(k + 1)) {
       if (System::algebraic(k) && System::index(k) > 1) return false;

@@ -166,6 +166,40 @@ void Reducer::note_zero_divisors(const Equation& equation, Node quantity) {
   }
 }
 
+/// Is it zero in some mode, whatever its quantities are?
+bool Reducer::vanishes_in_a_mode(Node root) {
+  const NodeData data = graph_[root];
+  const auto of = [&](int k) { return vanishes_in_a_mode(data.operand[k]); };
+  double known = 0.0;
+  switch (data.op) {
+    case Op::number:
+      return data.number == 0.0;
+    case Op::negate:
+    case Op::divide:
+      return of(0);
+    case Op::add:
+    case Op::subtract:
+      return of(0) && of(1);
+    case Op::multiply:
+      return of(0) || of(1);
+    case Op::choice:
+      return (of(1) || of(2)) && !known_from_parameters(data.operand[0], known);
+    default:
+      return graph_.is_condition(root) && !known_from_parameters(root, known);
+  }
+}
+
+/// A quantity that its equation alone determines, but does not contain in all modes: in the others the equation is a
+/// constraint.
+void Reducer::warn_of_modes(const Equation& equation, Node quantity) {
+  if (of_stage_ || of_start_ || !vanishes_in_a_mode(graph_.partial(equation.residual, quantity))) return;
+  warn(equation.place,
+       fmt::format("only this equation can determine '{}', which does not stand in it in all modes: instances end with "
+                   "inconsistent_initial_conditions where a mode without it begins. A constraint that comes and goes "
+                   "can be stated in C++, with the index of its force",
+                   quantity_name(quantity)));
+}
+
 Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
                           const std::vector<int>& inside, const Incidence& incidence,
                           const std::vector<Node>& unknowns) {
@@ -176,6 +210,7 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
     Node value = no_node;
     if (solve_for(equations[at(members[0])], block.quantities[0], value)) {
       note_zero_divisors(equations[at(members[0])], block.quantities[0]);
+      warn_of_modes(equations[at(members[0])], block.quantities[0]);
       block.steps.push_back({block.quantities[0], value, members[0]});
     } else {
       block.torn = block.quantities;

@@ -137,6 +137,8 @@ class Reducer {
   void choose_torn(const std::vector<Equation>& equations, const std::vector<int>& inside, const Incidence& incidence,
                    const std::vector<Node>& unknowns, Block& block);
   void note_zero_divisors(const Equation& equation, Node quantity);
+  bool vanishes_in_a_mode(Node root);
+  void warn_of_modes(const Equation& equation, Node quantity);
   void tear_slopes(const std::vector<Equation>& equations, Block& block);
   bool divides_computed(const Block& block);
   bool solve_for(const Equation& equation, Node quantity, Node& value);

@@ -242,6 +242,23 @@ TEST(Diagnostics, EqualRealNumbersMakeNoEvent) {
       << model.warnings[0];
 }
 
+// The force of an ideal joint of two tanks is in no equation of the mode in which it acts. A diode has both its current
+// and its voltage in each, and a parameter is no mode.
+TEST(Diagnostics, ConstraintsThatComeAndGoAreTold) {
+  const auto tanks = manyfold::test::compiled(
+      model_text("Real h1(start = 2, fixed = true), h2(start = 1, fixed = true), q; Boolean open;",
+                 "open = time > 2;\nder(h1) = -q;\nder(h2) = q - h2;\n0 = if open then h1 - h2 else q;"));
+  ASSERT_EQ(tanks.warnings.size(), 1U);
+  EXPECT_NE(
+      tanks.warnings[0].find("m.mo:7:1: warning: only this equation can determine 'q', which does not stand in it"),
+      std::string::npos)
+      << tanks.warnings[0];
+  const auto diode = manyfold::test::compiled(
+      model_text("parameter Boolean linear = true; Real x(start = 1, fixed = true), i, u, z;",
+                 "der(x) = -i;\nx = u + 2 * i;\n0 = if x < 0 then i else u;\nz = if linear then x else x ^ 2;"));
+  EXPECT_TRUE(diode.warnings.empty());
+}
+
 // Four cells with resistors that a hysteresis switches, and a charger that does: what the events compute of the current
 // has parts that occur twice in parts that occur twice. Written out they were 1.8 MB.
 TEST(Diagnostics, SharedPartsAreWrittenOnce) {

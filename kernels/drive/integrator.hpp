@@ -73,9 +73,11 @@ class Integrator {
   /// Do instances stay on their branch of the algebraic equations where an action makes them jump?
   static constexpr bool keeps_branches = System::has_events && several_branches;
   /// Are variables made to meet their equations where an event is found? The projection after its action may take an
-  /// event back that was found beside the constraints.
+  /// event back that was found beside the constraints. And velocities beside constraints of index 3, which return to
+  /// them in the next step, stay wrong if the constraint ends there.
   static constexpr bool settles_events =
-      System::has_state_events && (projects || (settles && looks_at_algebraic_errors));
+      (System::has_state_events || (System::has_events && System::highest_index() > 1)) &&
+      (projects || (settles && looks_at_algebraic_errors));
   /// After so many failures in a row. With 1, circuits of diodes take a third more steps.
   static constexpr double failures_until_settled = 2.0;
   /// Is output all that needs the whole path of a step?

@@ -126,6 +126,20 @@ struct Clutch {
   }
 };
 
+/// Two shafts with a coupling that gives way by c times its torque, or not at all.
+struct Coupling {
+  static constexpr const char* name = "coupling";
+  static constexpr double t_span[] = {0.0, 3.0};
+  static constexpr Variable variables[] = {
+      {.name = "w1"}, {.name = "w2"}, {.name = "torque", .algebraic = true, .index = 2}};
+  static constexpr Parameter parameters[] = {{.name = "c", .value = 0.0}};
+  static constexpr void rhs(const auto& t, const auto& y, const auto& p, auto& f) {
+    f[0] = (3.0 * sin(2.0 * t) - y[2]) / 0.5;
+    f[1] = y[2] - 0.3 * y[1];
+    f[2] = y[0] - y[1] - p[0] * y[2];
+  }
+};
+
 /// A block on a surface that is taken away. The force of friction follows from the normal force: this law contains
 /// multipliers and a velocity as constraints with modes do, but always determines a multiplier.
 struct Block {
@@ -169,8 +183,7 @@ static_assert(has_offsets_of_two_pendulums());
 static_assert(StructureOf<Clutch>::offsets.index() == 2 && StructureOf<Clutch>::leaves(2));
 static_assert(StructureOf<Block>::offsets.index() == 3 && StructureOf<Block>::leaves(4));
 
-// In instances with the ropes held and let go, in all four combinations. The factor is what index 3 costs: velocities
-// and multipliers are of the accuracy of positions divided by h and h^2.
+// In instances with the ropes held and let go, in all four combinations. Off by half a tolerance.
 TEST(ConstraintModes, OfRopesThatLetGo) {
   constexpr double never = 9.0;
   const double exact[4][Ropes::lambda2 + 1] = {
@@ -190,12 +203,31 @@ TEST(ConstraintModes, OfRopesThatLetGo) {
     for (int k = 0; k < 4; ++k) {
       ASSERT_EQ(result.outcomes[static_cast<std::size_t>(k)].status, Status::success) << k;
       for (int i = 0; i < 10; ++i) {
-        EXPECT_NEAR(result.value(k, 0, i), exact[k][i], 30.0 * rtol * (1.0 + std::abs(exact[k][i]))) << k << ' ' << i;
+        EXPECT_NEAR(result.value(k, 0, i), exact[k][i], 5.0 * rtol * (1.0 + std::abs(exact[k][i]))) << k << ' ' << i;
       }
     }
   }
 }
 
+// What is no mode but a parameter. With c > 0 the torque is the difference of the speeds divided by c, and so are
+// errors: off by 10 tolerances of the torque, 100 would be those of the speeds.
+TEST(ConstraintModes, OfACouplingThatMayBeRigid) {
+  const double exact[2][3] = {{-0.434950693442, -0.434950693442, -0.602326065742},
+                              {-0.439222566538, -0.433075072529, -0.614749400893}};
+  Ensemble<Coupling, Radau5> ensemble(2);
+  ensemble.set("c", std::vector<double>{0.0, 0.01});
+  for (const double rtol : {1e-4, 1e-6, 1e-8}) {
+    const EnsembleResult result = ensemble.solve({.rtol = rtol, .atol = {rtol}, .threads = 1}, {3.0});
+    for (int k = 0; k < 2; ++k) {
+      ASSERT_EQ(result.outcomes[static_cast<std::size_t>(k)].status, Status::success) << k;
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_NEAR(result.value(k, 0, i), exact[k][i], rtol * (1.0 + std::abs(exact[k][i]))) << k << ' ' << i;
+      }
+    }
+  }
+}
+
+// `allowance`: in tolerances; measured 3.3 and 6.0.
 template <template <class, class> class Method>
 void expect_clutch(double allowance) {
   const double exact[5][3] = {{248.99924966, 34.5575705758, 40.0},
@@ -218,7 +250,8 @@ void expect_clutch(double allowance) {
   }
 }
 
-// The velocity at the end of a step lies beside the constraint. The next step takes that back, but here it has none.
+// The velocity at the end of a step lies beside the constraint. The next step takes that back, but behind the release
+// there is no constraint: off by 762 tolerances before, by 1.6 now.
 TEST(ConstraintModes, ThatEndLeaveVelocitiesOnThem) {
   Ensemble<Sling, Radau5> ensemble(50);
   std::vector<double> releases(50);
@@ -233,15 +266,15 @@ TEST(ConstraintModes, ThatEndLeaveVelocitiesOnThem) {
       worst = std::max(worst, std::abs(result.value(k, 0, 2 + i) - along[i]) / (1e-8 * (1.0 + std::abs(along[i]))));
     }
   }
-  EXPECT_LE(worst, 30.0);
+  EXPECT_LE(worst, 10.0);
 }
 
-// u(0.5) as above; then a fall.
+// u(0.5) as above; then a fall. Off by 8e-10.
 TEST(ConstraintModes, BesideALawOfFriction) {
   const EnsembleResult result =
       Ensemble<Block, Radau5>(1).solve({.rtol = 1e-8, .atol = {1e-8}, .threads = 1}, {0.5, 1.0});
   ASSERT_EQ(result.outcomes[0].status, Status::success);
-  constexpr double tolerance = 3e-7;
+  constexpr double tolerance = 1e-8;
   constexpr double speed = 1.838880419698;
   EXPECT_NEAR(result.value(0, 0, 2), speed, tolerance);
   EXPECT_NEAR(result.value(0, 0, 4), 9.81, tolerance);
@@ -252,10 +285,10 @@ TEST(ConstraintModes, BesideALawOfFriction) {
 }
 
 TEST(ConstraintModes, OfAClutch) {
-  expect_clutch<Radau5>(10.0);
+  expect_clutch<Radau5>(7.0);
 }
 TEST(ConstraintModes, OfAClutchWithADenseOutputOfLowerOrder) {
-  expect_clutch<Kvaerno54>(20.0);
+  expect_clutch<Kvaerno54>(12.0);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ const std::set<std::string> reserved = {
     "base",     "offset",    "constants",   "lambda",     "moves",     "single",
     "old",      "changed",   "first",       "never",      "was",       "unsettled",
     "fires",    "occurring", "steps",       "looked",     "side",      "k",
-    "terms",    "Number"};
+    "terms",    "Number",    "nudge",       "near",       "moment"};
 
 }  // namespace
 

@@ -181,8 +181,9 @@ void ModelCode::hoist() {
 }
 
 void ModelCode::prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete,
-                         const std::unordered_map<Node, int>& places, const std::string& unknowns) {
-  body.bind(graph_.time(), "t");
+                         const std::unordered_map<Node, int>& places, const std::string& unknowns,
+                         const std::string& time) {
+  body.bind(graph_.time(), time);
   const int first = static_cast<int>(parameters_.size() + derived_.size());
   for (const auto& [node, place] : place_of_derived_) body.bind(node, fmt::format("p[{}]", place));
   std::set<Node> leaves;
@@ -254,10 +255,11 @@ std::string ModelCode::text_of(const Equation& equation) {
   return text;
 }
 
-void ModelCode::program(Body& body, const std::vector<Node>& outputs, const std::string& discrete) {
+void ModelCode::program(Body& body, const std::vector<Node>& outputs, const std::string& discrete,
+                        const std::string& unknowns, const std::string& time) {
   std::vector<Node> all;
   const std::vector<const Step*> sequence = needed(graph_, steps_, outputs, all);
-  prologue(body, all, discrete);
+  prologue(body, all, discrete, place_in_y_, unknowns, time);
   for (const Node node : all) body.announce(node);
   assign(body, sequence, model_.equations);
 }

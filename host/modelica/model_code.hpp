@@ -88,15 +88,17 @@ class ModelCode {
 
   /// Names for the leaves below the roots: `unknowns`[i], p[i], and `t`.
   void prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete) {
-    prologue(body, roots, discrete, place_in_y_, "y");
+    prologue(body, roots, discrete, place_in_y_, "y", "t");
   }
   void prologue(Body& body, const std::vector<Node>& roots, const std::string& discrete,
-                const std::unordered_map<Node, int>& places, const std::string& unknowns);
+                const std::unordered_map<Node, int>& places, const std::string& unknowns,
+                const std::string& time = "t");
   /// What `outputs` need of the assignments, and leaves of all that.
   static std::vector<const Step*> needed(const Graph& graph, const std::vector<Step>& steps,
                                          const std::vector<Node>& outputs, std::vector<Node>& all);
   void assign(Body& body, const std::vector<const Step*>& sequence, const std::vector<Equation>& equations);
-  void program(Body& body, const std::vector<Node>& outputs, const std::string& discrete);
+  void program(Body& body, const std::vector<Node>& outputs, const std::string& discrete,
+               const std::string& unknowns = "y", const std::string& time = "t");
   std::string comment_of(const Step& step, const std::vector<Equation>& equations) const;
   static std::string text_of(const Equation& equation);
   const std::vector<Step>& steps() const { return steps_; }

@@ -3,7 +3,9 @@
 //
 // Switches that depend on each other, as those of diodes and clutches, are a complementarity problem: first all that
 // contradict their relations change together, and where that goes in a circle, one at a time, the first of them
-// (Murty's least index; block pivoting as in J. J. Judice, F. M. Pires, Comput. Oper. Res. 21 (1994) 587).
+// (Murty's least index; block pivoting as in J. J. Judice, F. M. Pires, Comput. Oper. Res. 21 (1994) 587). Two diodes
+// in series switch together, and what is left of their voltage is rounding error: where its sign leads in a circle, a
+// state will do that holds for values within rounding of these.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -21,6 +23,11 @@ constexpr int most_passes = 8;
 /// Passes in which one switch changes, for each switch and at most.
 constexpr int single_passes = 3;
 constexpr int most_single_passes = 60;
+/// Where rounding alone decides, time and values are moved by parts of themselves: so many passes for each switch that
+/// depends on others, with each of these parts, and at most.
+constexpr int nudged_passes = 2;
+constexpr int most_nudged_passes = 20;
+constexpr double nudges[] = {1e-15, -1e-15, 3e-14, -3e-14};
 /// Before a model is told that its discrete state finds no rest.
 constexpr int least_passes = 16;
 
@@ -308,9 +315,24 @@ Body ModelCode::begin_pass(Body& body) {
   const std::size_t conditions = model_.flat.conditions.size();
   const int together = std::clamp(1 + discrete_count_ + static_cast<int>(conditions), 2, most_passes);
   const int single = switch_count() > 1 ? std::min(single_passes * switch_count(), most_single_passes) : 0;
-  const int passes = std::max(together + single, least_passes);
+  const int exact = std::max(together + single, least_passes);
+  const int nudged = single > 0 ? std::min(nudged_passes * switch_count(), most_nudged_passes) : 0;
+  const int passes = exact + nudged * static_cast<int>(std::size(nudges));
+  if (nudged > 0) body.line("Number nudge = 1.0;");
   body.line(fmt::format("for (int pass = 0; pass < {}; ++pass) {{", passes));
   Body pass = body.inner(2);
+  if (nudged > 0) {
+    // A lane that has settled keeps the values for which it has.
+    for (std::size_t k = 0; k < std::size(nudges); ++k) {
+      pass.line(fmt::format("if (pass == {}) nudge = select(unsettled > 0.5, 1.0 + {}, nudge);",
+                            exact + static_cast<int>(k) * nudged, literal(nudges[k])));
+    }
+    pass.line("const Number moment = nudge * t;");
+    if (const std::size_t n = place_in_y_.size(); n > 0) {
+      pass.line(fmt::format("Number near[{}];", n));
+      pass.line(fmt::format("for (int k = 0; k < {}; ++k) near[k] = nudge * y[k];", n));
+    }
+  }
   pass.line("const Number first = pass == 0 ? 1.0 : 0.0;");
   if (single > 0) {
     pass.line(fmt::format("const Number single = pass < {} ? 0.0 : 1.0;", together));
@@ -359,7 +381,8 @@ void ModelCode::update(Body& body, bool initial) {
   } else {
     pass.bind(graph_.event(Op::initial), "never > 0.5");
   }
-  program(pass, roots_of_update(initial), "d");
+  const bool nudged = switch_count() > 1;
+  program(pass, roots_of_update(initial), "d", nudged ? "near" : "y", nudged ? "moment" : "t");
   if (!initial) {
     look_at_arguments(pass);
     look_at_relations(pass);

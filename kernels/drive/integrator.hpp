@@ -301,7 +301,7 @@ class Integrator {
     lanes = lanes & live();
     // Where the solution happens to pass zero the derivatives ask for far too little: an error test costs less.
     const Real resolved = Real(1e-10) * span_.longer_part(state_.t);
-    const Real suited = min(h, max(max(Real(100.0) * first_step, Real(1e-3) * h), resolved));
+    const Real suited = min(h, max(max(Real(after_event) * first_step, Real(1e-3) * h), resolved));
     h = options_.steps.fixed_step > 0.0 ? Real(options_.steps.fixed_step) : suited;
     h = select(state_.path.h < Real(0.0), -h, h);
     const Mask storm = passage_.monitor.restart(lanes, state_, h) | (lanes & restless);
@@ -448,6 +448,10 @@ class Integrator {
   MANYFOLD_INLINE void cancel(int lane) { Lanes::set(status_, lane, static_cast<double>(Status::cancelled)); }
 
  private:
+  /// The step after an event in first steps of a start, which are a hundredth of |y| / |y'|. After a whole one, half of
+  /// a flight, implicit Euler steps of a ball end on the floor and at rest.
+  static constexpr bool begins_with_euler = Method::step_choice == StepChoice::by_method || Method::Tableau::order == 1;
+  static constexpr double after_event = begins_with_euler ? 180.0 : 100.0;
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;
   /// The weights for a step of length h: errors and corrections of variables of index 2 and 3, which are larger than

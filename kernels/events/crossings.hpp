@@ -209,6 +209,12 @@ class Crossings : public RootSides<System, Real, State> {
     return lanes & (scale_[i] <= this->noise(i, state));
   }
 
+  /// Is the path of function i a straight line, as that of an implicit Euler step?
+  static MANYFOLD_INLINE Mask is_straight(const Roots (&sample)[parts + 1], int i) {
+    const Real way = sample[parts].value[i] - sample[0].value[i];
+    return abs(sample[0].slope[i] - way) <= Real(1e-3) * abs(way);
+  }
+
   /// Is function i zero at the begin of the step, beside what it is a little later?
   static MANYFOLD_INLINE Mask begins_on_zero(const Roots (&sample)[parts + 1], int i) {
     return abs(sample[0].value[i]) <= Real(1e-3) * abs(sample[1].value[i]);
@@ -335,6 +341,9 @@ class Crossings : public RootSides<System, Real, State> {
       unclear = unclear | (found.at_once & doubtful & !at_begin & leaves_slowly(sample, i, visible));
       if (any(dip)) follow_dip(dip, state, i, values, rounding, allowed, found);
       if (any(found.occurs)) {
+        // A straight line does not show that it turns, and where it crosses the other variables are not there yet.
+        const Mask turned = found.direction * arriving_[i] < Real(0.0);
+        unclear = unclear | (found.occurs & !at_begin & turned & is_straight(sample, i));
         // Values so far are positive on the side where the function was; from here on, on the side it goes to.
         const Real turn = select(found.direction == side, Real(1.0), Real(-1.0));
         const Real place =

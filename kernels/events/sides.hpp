@@ -259,15 +259,19 @@ class RootSides {
     return tolerances(i, state, Real(1.0), terms);
   }
 
-  /// Function i has moved, by `way` in the time `since`, beyond what a polynomial of the step and rounding resolve.
+  /// Function i has moved, by `way` in the time `since`, beyond what a polynomial of the step and rounding resolve, and
+  /// if that time is short, beyond what tells at the tolerance.
   MANYFOLD_INLINE Mask has_moved(const Mask& lanes, int i, const State& state, const Real& way,
                                  const Real& since) const {
     Mask result = lanes & (way > Real(surface) * scale_[i]);
     const Mask soon = result & (since < Real(1e-6) * abs(state.t));
     if (any(soon)) {
       Real terms;
-      tolerances(i, state, Real(0.0), terms);
-      result = result & !(soon & (way <= Real(16.0 * epsilon<Real>) * terms));
+      const Real tolerance = tolerances(i, state, Real(1.0), terms);
+      const Real rounding = Real(16.0 * epsilon<Real>) * terms;
+      const Mask at_once = since < Real(1e-7) * abs(state.t);
+      const Real least = select(at_once, max(Real(least_motion) * tolerance, rounding), rounding);
+      result = result & !(soon & (way <= least));
     }
     return result;
   }
@@ -303,6 +307,9 @@ class RootSides {
   static constexpr double most_uncertain = 1e-4;
   /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
   static constexpr double most_noise = 1e-3;
+  /// Soon after the last events, motions below this part of a tolerance are no progress. The flights of a ball that
+  /// rests below 1e-5 m/s are none of them, with tolerances of 1e-6.
+  static constexpr double least_motion = 1e-5;
   /// Errors that have added up over the steps are at most so many tolerances of the error test, but for problems that
   /// magnify them. With 10, `bdf` lost its way with 9 of 100 belts like that of tests/engine/sides_test.cpp at 1e-8.
   static constexpr double most_drift = 100.0;

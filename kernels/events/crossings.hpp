@@ -28,6 +28,16 @@ class Crossings : public RootSides<System, Real, State> {
   /// taken for such, and all of more than 2.2. A jump, or a kink, is not missed by all samples.
   static constexpr double most_missed = 0.5;
   static constexpr double least_missed = 0.02;
+  /// What errors of algebraic variables come to where these have been made to meet their equations, in parts of what
+  /// they come to elsewhere.
+  static constexpr double settled_noise = 1e-2;
+  /// So many variables with derivatives are moved one by one, to see what their errors come to.
+  static constexpr int most_differential = 8;
+  static constexpr int differential = [] {
+    int count = 0;
+    for (int j = 0; j < System::n; ++j) count += System::derivative_occurs(j) ? 1 : 0;
+    return count;
+  }();
 
  public:
   using Mask = MaskOf<Real>;
@@ -45,9 +55,11 @@ class Crossings : public RootSides<System, Real, State> {
 
   /// Samples the step in the lanes of `accepted`; where a root function may cross, locates its first event. Returns
   /// those lanes. In the lanes of `rough` a coarse answer will do. `error`: of the step, in tolerances. `tolerance`: of
-  /// places in units of the step. In the lanes of `unclear` a shorter step tells the side of a function better.
+  /// places in units of the step. `meet`: as for `EventMonitor::find`. In the lanes of `unclear` a shorter step tells
+  /// the side of a function better.
+  template <bool meets>
   MANYFOLD_INLINE Mask scan(const Mask& accepted, const Mask& rough, const State& state, const Real& error,
-                            const Real& tolerance, BeforeStep& before, Mask& unclear) {
+                            const Real& tolerance, auto&& meet, BeforeStep& before, Mask& unclear) {
     for (int i = 0; i < events; ++i) {
       before.start[i] = start_[i];
       // Errors decide no more where the function has left zero, or has found its side.
@@ -75,7 +87,7 @@ class Crossings : public RootSides<System, Real, State> {
       heading_[i] = select(accepted, sample[parts].slope[i], heading_[i]);
     }
     interesting = interesting & accepted;
-    if (any(interesting)) locate(interesting, rough, state, sample, error, tolerance, unclear);
+    if (any(interesting)) locate<meets>(interesting, rough, state, sample, error, tolerance, meet, unclear);
     return interesting;
   }
 
@@ -269,24 +281,69 @@ class Crossings : public RootSides<System, Real, State> {
 
   /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
   /// side at the end of the step.
+  template <bool meets>
   MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
-                               const Roots (&sample)[parts + 1], const Real& error, const Real& tolerance,
+                               const Roots (&sample)[parts + 1], const Real& error, const Real& tolerance, auto&& meet,
                                Mask& unclear) {
     double wanted[size];
     Base::get_directions(wanted);
-    for (int i = 0; i < events; ++i) locate_one(i, {lanes, rough, state, sample, error, tolerance}, wanted[i], unclear);
+    for (int i = 0; i < events; ++i) {
+      Mask resting = lanes & may_cross(i, state, sample, tolerance);
+      if (any(resting)) resting = rests(resting, i, state);
+      if constexpr (meets) {
+        if (any(resting)) resting = resting & !passes(resting, i, state, meet);
+      }
+      const Mask open = lanes & ((side_[i] == Real(0.0)) | (doubt_[i] > Real(0.0)));
+      const Real reach = any(open) ? reach_of<meets>(open, i, state, meet) : Real(0.0);
+      locate_one(i, {lanes, rough, state, sample, error, tolerance}, resting, wanted[i], reach, unclear);
+    }
   }
 
-  /// The same for function i, whose events have the direction `wanted`, or any if that is 0.
-  MANYFOLD_INLINE void locate_one(int i, const Scanned& step, double wanted, Mask& unclear) {
+  /// What one tolerance of every variable comes to in function i. Errors of algebraic variables follow from those of
+  /// the others: both ends of a diode that conducts are off by nearly the same.
+  template <bool meets>
+  MANYFOLD_INLINE Real reach_of(const Mask& lanes, int i, const State& state, auto&& meet) const {
+    const Real of_all = this->reach(i, state);
+    if constexpr (meets && System::highest_index() == 1 && differential <= most_differential) {
+      const auto value_of = [&](typename Search::Place& place) {
+        meet(lanes, state.t, place.y, place.dy);
+        return place.roots(state, Real(0.0)).value[i];
+      };
+      const typename Search::Place end(state, Real(0.0));
+      typename Search::Place settled = end;
+      const Real here = value_of(settled);
+      Real sum(0.0);
+      for (int j = 0; j < n; ++j) {
+        if (!System::derivative_occurs(j)) continue;
+        typename Search::Place moved = settled;
+        moved.y[j] += Real(1.0) / state.weight[j];
+        sum += abs(value_of(moved) - here);
+      }
+      return min(of_all, sum);
+    } else {
+      return of_all;
+    }
+  }
+
+  /// Does function i, which errors of algebraic variables may hide, cross zero all the same? It does if it is across at
+  /// the end of the step with variables that meet their equations.
+  MANYFOLD_INLINE Mask passes(const Mask& lanes, int i, const State& state, auto&& meet) const {
+    typename Search::Place end(state, Real(0.0));
+    meet(lanes, state.t, end.y, end.dy);
+    const Real across = -side_[i] * end.roots(state, Real(0.0)).value[i];
+    return lanes & (across > Real(settled_noise) * this->noise(i, state));
+  }
+
+  /// The same for function i, whose events have the direction `wanted`, or any if that is 0, and which rests on zero in
+  /// the lanes of `resting`. `reach`: what one tolerance comes to, where errors may decide on its side.
+  MANYFOLD_INLINE void locate_one(int i, const Scanned& step, const Mask& resting, double wanted, const Real& reach,
+                                  Mask& unclear) {
     const auto& [lanes, rough, state, sample, error, tolerance] = step;
-    Mask open = lanes;
-    const Mask candidates = lanes & may_cross(i, state, sample, tolerance);
-    if (any(candidates)) open = open & !rests(candidates, i, state);
-    this->widen_doubt(lanes, i, state, error, sample[0].slope[i]);
+    Mask open = lanes & !resting;
+    this->widen_doubt(lanes, i, error, sample[0].slope[i], reach);
     const Real missed = missed_by_samples(i, sample);
     const Mask wild = open & (missed > Real(0.0));
-    if (any(wild)) unclear = unclear | (wild & (missed > this->hidden_motion(i, state, error)));
+    if (any(wild)) unclear = unclear | (wild & (missed > this->hidden_motion(error, this->reach(i, state))));
     Real side = side_[i];
     const Real filter(wanted);
     Real near(0.0);
@@ -297,10 +354,10 @@ class Crossings : public RootSides<System, Real, State> {
     Real level = select((first <= Real(0.0)) & (side * sample[0].slope[i] > Real(0.0)), first, Real(0.0));
     Mask has_left = first > Real(0.0);
     Real visible(0.0);
-    if (any(without_side | doubtful)) visible = Real(1e-3) * this->reach(i, state);
+    if (any(without_side | doubtful)) visible = Real(1e-3) * reach;
     if (any(without_side)) {
       unclear = unclear | (without_side & grows_too_fast(sample, i, visible));
-      near = this->hidden_motion(i, state, error);
+      near = this->hidden_motion(error, reach);
     }
     for (int part = 0; part < parts; ++part) {
       const Real left(double(part) / parts - 1.0);

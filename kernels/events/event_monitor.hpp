@@ -67,7 +67,7 @@ class EventMonitor {
     // Scheduled events occur where no crossing comes before them.
     Mask may_be_due = accepted;
     if constexpr (System::has_state_events) {
-      find_crossing(accepted, rough, state, begin, error, resolution, result, time);
+      find_crossing<meets>(accepted, rough, state, begin, error, resolution, meet, result, time);
       if constexpr (meets) {
         if (any(result.struck)) settle(state, meet, resolution, result.struck, time);
       }
@@ -228,12 +228,14 @@ class EventMonitor {
   static constexpr double counts_twice = 2.0;
 
   /// The first crossing in the lanes of `accepted`: into `result`, its time into `time`.
+  template <bool meets>
   MANYFOLD_INLINE void find_crossing(const Mask& accepted, const Mask& rough, const State& state, const Real& begin,
-                                     const Real& error, const Real& resolution, Found& result, Real& time) {
+                                     const Real& error, const Real& resolution, auto&& meet, Found& result,
+                                     Real& time) {
     typename Crossings<System, Real, State>::BeforeStep before;
     Mask unclear(false);
-    const Mask crossing =
-        crossings_.scan(accepted, rough, state, error, resolution / abs(state.path.h), before, unclear);
+    const Mask crossing = crossings_.template scan<meets>(accepted, rough, state, error, resolution / abs(state.path.h),
+                                                          meet, before, unclear);
     if (!any(crossing)) return;
     Real first(1.0);  // in units of the step; positive: none
     for (int i = 0; i < events; ++i) first = min(first, crossings_.root(i));

@@ -239,18 +239,16 @@ class RootSides {
 
   /// What is known to leave zero slowly in the lanes of `lanes` may be off by the errors of the steps too. `error`: of
   /// the last one, in tolerances; `motion`: by the slope at its begin, over the whole step. What this takes
-  /// farther from zero than errors do has left.
-  MANYFOLD_INLINE void widen_doubt(const Mask& lanes, int i, const State& state, const Real& error,
-                                   const Real& motion) {
+  /// farther from zero than errors do has left. `reach`: what one tolerance comes to.
+  MANYFOLD_INLINE void widen_doubt(const Mask& lanes, int i, const Real& error, const Real& motion, const Real& reach) {
     const Mask open = lanes & (side_[i] != Real(0.0)) & (doubt_[i] > Real(0.0));
-    if (!any(open)) return;
-    const Real hidden = Real(most_in_step) * error * reach(i, state);
+    const Real hidden = Real(most_in_step) * error * reach;
     doubt_[i] = select(open & (side_[i] * motion <= hidden), max(doubt_[i], hidden), doubt_[i]);
   }
 
-  /// The errors of a step, `error` tolerances, hide motions of function i up to this.
-  MANYFOLD_INLINE Real hidden_motion(int i, const State& state, const Real& error) const {
-    return (Real(least_doubt) + Real(most_in_step) * error) * reach(i, state);
+  /// The errors of a step, `error` tolerances, hide motions of a function up to this. `reach`: what one comes to in it.
+  static MANYFOLD_INLINE Real hidden_motion(const Real& error, const Real& reach) {
+    return (Real(least_doubt) + Real(most_in_step) * error) * reach;
   }
 
   /// What one tolerance of every variable comes to in function i.
@@ -367,7 +365,7 @@ class RootSides {
     const Mask open = lanes & !jumped_ & !crosses & (doubt_[i] > Real(0.0)) & (max(before, value) <= doubt_[i]);
     // The side is known all the same where the discrete state has it, or where a new mode begins on zero of what occurs
     // in one direction. Then the function keeps it until errors can no longer hide that it is across.
-    const Mask one_way = still & put_there & (leaving <= rounding) & !crosses;
+    const Mask one_way = still & put_there & (leaving <= max(rounding, drifted)) & !crosses;
     // A side that is found behind the event is not known yet.
     const Mask unknown = open & ((side_[i] == Real(0.0)) | (came_from_[i] == Real(0.0)));
     // So is one that the function crosses to behind it, in the same step, whatever rounding says there.

@@ -349,9 +349,9 @@ end pairs;
     for (const auto& [parameters, early, late] : bridges) {
       const std::string options =
           fmt::format("pairs.mo {} --method {} --rtol 1e-6 --atol 1e-9 --t-end ", parameters, method);
-      // Twenty tolerances.
-      EXPECT_NEAR(solution(options + "0.03")["values"]["vc"].get<double>(), early, 2e-4) << options;
-      EXPECT_NEAR(solution(options + "0.06")["values"]["vc"].get<double>(), late, 2e-4) << options;
+      // Six tolerances.
+      EXPECT_NEAR(solution(options + "0.03")["values"]["vc"].get<double>(), early, 5e-5) << options;
+      EXPECT_NEAR(solution(options + "0.06")["values"]["vc"].get<double>(), late, 5e-5) << options;
     }
   }
 }

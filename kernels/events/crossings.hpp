@@ -304,7 +304,8 @@ class Crossings : public RootSides<System, Real, State> {
   template <bool meets>
   MANYFOLD_INLINE Real reach_of(const Mask& lanes, int i, const State& state, auto&& meet) const {
     const Real of_all = this->reach(i, state);
-    if constexpr (meets && System::highest_index() == 1 && differential <= most_differential) {
+    if constexpr (meets && System::highest_index() == 1 && System::invariants == 0 &&
+                  differential <= most_differential) {
       const auto value_of = [&](typename Search::Place& place) {
         meet(lanes, state.t, place.y, place.dy);
         return place.roots(state, Real(0.0)).value[i];

@@ -448,9 +448,12 @@ class Integrator {
   MANYFOLD_INLINE void cancel(int lane) { Lanes::set(status_, lane, static_cast<double>(Status::cancelled)); }
 
  private:
-  /// The step after an event in first steps of a start, which are a hundredth of |y| / |y'|. After a whole one, half of
-  /// a flight, implicit Euler steps of a ball end on the floor and at rest.
-  static constexpr bool begins_with_euler = Method::step_choice == StepChoice::by_method || Method::Tableau::order == 1;
+  /// Is the first step after an event an implicit Euler step? It is with methods that choose steps and orders by a past
+  /// and begin without one.
+  static constexpr bool begins_with_euler =
+      (Method::step_choice == StepChoice::by_method && !Method::makes_past) || Method::Tableau::order == 1;
+  /// That step in first steps of a start, which are a hundredth of |y| / |y'|. After a whole |y| / |y'|, half of a
+  /// flight, implicit Euler steps of a ball end on the floor and at rest.
   static constexpr double after_event = begins_with_euler ? 180.0 : 100.0;
   /// Steps with so small an error have an accurate polynomial too.
   static constexpr double error_of_exact_step = 1e-6;

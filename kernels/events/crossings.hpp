@@ -279,26 +279,6 @@ class Crossings : public RootSides<System, Real, State> {
     return select(returned, -filter, sign(end));
   }
 
-  /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
-  /// side at the end of the step.
-  template <bool meets>
-  MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
-                               const Roots (&sample)[parts + 1], const Real& error, const Real& tolerance, auto&& meet,
-                               Mask& unclear) {
-    double wanted[size];
-    Base::get_directions(wanted);
-    for (int i = 0; i < events; ++i) {
-      Mask resting = lanes & may_cross(i, state, sample, tolerance);
-      if (any(resting)) resting = rests(resting, i, state);
-      if constexpr (meets) {
-        if (any(resting)) resting = resting & !passes(resting, i, state, meet);
-      }
-      const Mask open = lanes & ((side_[i] == Real(0.0)) | (doubt_[i] > Real(0.0)));
-      const Real reach = any(open) ? reach_of<meets>(open, i, state, meet) : Real(0.0);
-      locate_one(i, {lanes, rough, state, sample, error, tolerance}, resting, wanted[i], reach, unclear);
-    }
-  }
-
   /// What one tolerance of every variable comes to in function i. Errors of algebraic variables follow from those of
   /// the others: both ends of a diode that conducts are off by nearly the same.
   template <bool meets>
@@ -333,6 +313,26 @@ class Crossings : public RootSides<System, Real, State> {
     meet(lanes, state.t, end.y, end.dy);
     const Real across = -side_[i] * end.roots(state, Real(0.0)).value[i];
     return lanes & (across > Real(settled_noise) * this->noise(i, state));
+  }
+
+  /// The first event of every root function in the lanes of `lanes`: its place in `root_` and its direction; else the
+  /// side at the end of the step.
+  template <bool meets>
+  MANYFOLD_OUTLINE void locate(const Mask& lanes, const Mask& rough, const State& state,
+                               const Roots (&sample)[parts + 1], const Real& error, const Real& tolerance, auto&& meet,
+                               Mask& unclear) {
+    double wanted[size];
+    Base::get_directions(wanted);
+    for (int i = 0; i < events; ++i) {
+      Mask resting = lanes & may_cross(i, state, sample, tolerance);
+      if (any(resting)) resting = rests(resting, i, state);
+      if constexpr (meets) {
+        if (any(resting)) resting = resting & !passes(resting, i, state, meet);
+      }
+      const Mask open = lanes & ((side_[i] == Real(0.0)) | (doubt_[i] > Real(0.0)));
+      const Real reach = any(open) ? reach_of<meets>(open, i, state, meet) : Real(0.0);
+      locate_one(i, {lanes, rough, state, sample, error, tolerance}, resting, wanted[i], reach, unclear);
+    }
   }
 
   /// The same for function i, whose events have the direction `wanted`, or any if that is 0, and which rests on zero in

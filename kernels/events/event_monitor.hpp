@@ -195,10 +195,11 @@ class EventMonitor {
       });
       next_time_ = select(lanes, next, next_time_);
     }
-    const Mask hardly = crossings_.has_hardly_left();
-    const Mask close = has_not_moved_on(state) | hardly;
-    const Real more = select(hardly, Real(counts_twice), Real(1.0));
-    crowded_ = select(lanes, select(close, crowded_ + more, Real(0.0)), crowded_);
+    const Mask still = has_not_moved_on(state);
+    const Mask weak = crossings_.has_flown_weakly() & !still;
+    const Mask close = still | weak | crossings_.has_hardly_left();
+    const Real count = select(weak, Real(most_crowded / most_weak), Real(1.0));
+    crowded_ = select(lanes, select(close, crowded_ + count, Real(0.0)), crowded_);
     previous_ = select(lanes, state.t, previous_);
     return lanes & (crowded_ >= Real(most_crowded));
   }
@@ -223,9 +224,8 @@ class EventMonitor {
   static constexpr int most_moves = 5;
   /// Events without progress, so often in a row, are a storm.
   static constexpr double most_crowded = 20.0;
-  /// One that hardly leaves its surface counts twice: impacts that take half of the speed and more reach rounding
-  /// errors in fewer. With 1, 38 of 200 balls without rest fell through the floor with `backward_euler` at 1e-6.
-  static constexpr double counts_twice = 2.0;
+  /// So many weak flights in a row are one: impacts that take half of the speed and more reach rounding errors soon.
+  static constexpr double most_weak = 5;
 
   /// The first crossing in the lanes of `accepted`: into `result`, its time into `time`.
   template <bool meets>

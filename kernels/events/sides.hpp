@@ -20,6 +20,7 @@ class RootSides {
   MANYFOLD_INLINE RootSides() {
     for (int i = 0; i < size; ++i) side_[i] = came_from_[i] = start_[i] = doubt_[i] = origin_[i] = Real(0.0);
     for (int i = 0; i < size; ++i) heading_[i] = arriving_[i] = farthest_[i] = farthest_before_[i] = Real(0.0);
+    for (int i = 0; i < size; ++i) occurred_[i] = Mask(false);
   }
 
   /// Begins with instance `from` of `start` in lane `lane`.
@@ -60,6 +61,7 @@ class RootSides {
       hesitates_ = hesitates_ & (crowded | !struck);
       Mask any_now(false);
       Mask moved_on(false);
+      Mask weak(false);
       Real none[n];
       for (int i = 0; i < n; ++i) none[i] = Real(0.0);
       const Roots here = root_values<System>(state.t, Real(1.0), state.y, state.dy, state.dy, none, state.p);
@@ -73,7 +75,9 @@ class RootSides {
         if constexpr (event.scheduled > 0) {
           moved_on = moved_on | now;
         } else {
-          moved_on = moved_on | has_moved(now, i, state, abs(here.slope[i]) * since, since);
+          const Real way = abs(here.slope[i]) * since;
+          moved_on = moved_on | has_moved(now, i, state, way, since);
+          weak = weak | flies_weakly(now, i, state, way, since);
         }
         if constexpr (event.direction != 0) {
           const Real rise = here.slope[i] * state.path.h;
@@ -85,12 +89,16 @@ class RootSides {
         }
       });
       hardly_left_ = any_now & !moved_on;
+      weak_ = weak;
       if constexpr (System::remembers_sides) find_uncertainty(struck, here, state, fired, crowded);
     }
   }
 
   /// What occurs there has hardly left its surface since the events before, as far as a polynomial of the step tells.
   MANYFOLD_INLINE Mask has_hardly_left() const { return hardly_left_; }
+
+  /// What occurs there is back from a weak flight.
+  MANYFOLD_INLINE Mask has_flown_weakly() const { return weak_; }
 
   /// What actions are told of event i, which occurs in the lanes where `fired` is 1: also that the discrete state has
   /// the side to which it leads, where rounding has put the function back.
@@ -186,6 +194,7 @@ class RootSides {
         came_from_[i] = select(lanes, side, came_from_[i]);
         start_[i] = select(lanes, select(rests, Real(0.0), value), start_[i]);
         heading_[i] = select(lanes, heading, heading_[i]);
+        occurred_[i] = (lanes & (fired[i] != Real(0.0))) | (!lanes & occurred_[i]);
       }
       jumped_ = jumped_ & !lanes;
       hesitates_ = (hesitates_ & !lanes) | (hesitates & lanes);
@@ -251,25 +260,29 @@ class RootSides {
     return (Real(least_doubt) + Real(most_in_step) * error) * reach;
   }
 
+  /// Function i, whose last event was the one before, is back in no time without having moved by what tells at the
+  /// tolerance.
+  MANYFOLD_INLINE Mask flies_weakly(const Mask& lanes, int i, const State& state, const Real& way,
+                                    const Real& since) const {
+    const Mask again = lanes & occurred_[i] & (since < Real(no_time) * abs(state.t));
+    return any(again) ? again & (way <= Real(least_motion) * reach(i, state)) : again;
+  }
+
   /// What one tolerance of every variable comes to in function i.
   MANYFOLD_INLINE Real reach(int i, const State& state) const {
     Real terms;
     return tolerances(i, state, Real(1.0), terms);
   }
 
-  /// Function i has moved, by `way` in the time `since`, beyond what a polynomial of the step and rounding resolve, and
-  /// if that time is short, beyond what tells at the tolerance.
+  /// Function i has moved, by `way` in the time `since`, beyond what a polynomial of the step and rounding resolve.
   MANYFOLD_INLINE Mask has_moved(const Mask& lanes, int i, const State& state, const Real& way,
                                  const Real& since) const {
     Mask result = lanes & (way > Real(surface) * scale_[i]);
     const Mask soon = result & (since < Real(1e-6) * abs(state.t));
     if (any(soon)) {
       Real terms;
-      const Real tolerance = tolerances(i, state, Real(1.0), terms);
-      const Real rounding = Real(16.0 * epsilon<Real>) * terms;
-      const Mask at_once = since < Real(1e-7) * abs(state.t);
-      const Real least = select(at_once, max(Real(least_motion) * tolerance, rounding), rounding);
-      result = result & !(soon & (way <= least));
+      tolerances(i, state, Real(0.0), terms);
+      result = result & !(soon & (way <= Real(16.0 * epsilon<Real>) * terms));
     }
     return result;
   }
@@ -284,6 +297,7 @@ class RootSides {
 
   Mask at_begin_ = Mask(false);                          ///< lanes whose events are where the step began
   Mask hardly_left_ = Mask(false);                       ///< lanes whose events come from where the last ones were
+  Mask weak_ = Mask(false);                              ///< lanes whose events are back from a weak flight
   Mask hesitates_ = Mask(false);                         ///< lanes whose last events were no crossings
   Mask jumped_ = Mask(false);                            ///< lanes whose events are at a jump, not at a zero
   Real side_[size];                                      ///< sign of every root function; 0: not known yet
@@ -295,6 +309,7 @@ class RootSides {
   Real heading_[size];                                   ///< where they are going there, by their sign
   Real arriving_[size];                                  ///< the same at the begin of the last step
   Real came_from_[size];                                 ///< the side at the begin of the last step
+  Mask occurred_[size];                                  ///< lanes whose last events had this among them
   Real scale_[size];                                     ///< largest size of the root functions in it
   Real range_[System::remembers_sides ? size : 1] = {};  ///< largest size so far of those with a remembered side
 
@@ -305,9 +320,10 @@ class RootSides {
   static constexpr double most_uncertain = 1e-4;
   /// A root function is known to this part of its terms at least: tolerances may be larger than variables are.
   static constexpr double most_noise = 1e-3;
-  /// Soon after the last events, motions below this part of a tolerance are no progress. The flights of a ball that
-  /// rests below 1e-5 m/s are none of them, with tolerances of 1e-6.
-  static constexpr double least_motion = 1e-5;
+  /// Flights that last less than the first part of the time and move less than the second of a tolerance are weak. A
+  /// ball that rests below 1e-6 m/s at 8 s has none at tolerances of 1e-4.
+  static constexpr double no_time = 1e-7;
+  static constexpr double least_motion = 1e-9;
   /// Errors that have added up over the steps are at most so many tolerances of the error test, but for problems that
   /// magnify them. With 10, `bdf` lost its way with 9 of 100 belts like that of tests/engine/sides_test.cpp at 1e-8.
   static constexpr double most_drift = 100.0;

@@ -749,16 +749,11 @@ TEST(Contacts, OfDipsThatErrorsHideHaveTheirEnd) {
     ensemble.parameters.push_back(std::pow(10.0, -9.0 + 7.0 * uniform(random)));
   }
   const auto expect = [&](const LoadedKernel& kernel) {
-    ensemble.loaded = &kernel;
-    ensemble.t_end = 60.0;
-    for (const double rtol : {1e-4, 1e-6, 1e-8}) {
-      ensemble.rtol = rtol;
-      ensemble.atol = {rtol, rtol};
-      const test::Results result = ensemble.solve();
+    solve_at_tolerances(ensemble, kernel, [&](double rtol, const test::Results& result) {
       for (std::size_t i = 0; i < result.outcomes.size(); ++i) {
         EXPECT_EQ(result.outcomes[i].status, Status::success) << kernel.kernel->method << " " << rtol << " " << i;
       }
-    }
+    });
   };
   test::for_each_kernel<WatchedDip, Radau5>(expect);
   test::for_each_kernel<WatchedDip, Radau9, Sdirk4, Rodas5p, Esdirk54, Bdf>(expect);

@@ -121,6 +121,7 @@ inline std::vector<double> parameters_as_set(const ModelDescription& model, cons
   for (const ParameterDescription& parameter : model.parameters) parameters.push_back(parameter.value);
   for (const auto& [name, value] : settings) {
     if (name == model.structural.name) continue;
+    if (const std::string fixed = model.problem_of_parameter(name); !fixed.empty()) throw UsageError(fixed);
     parameters[static_cast<std::size_t>(index_of(name, model.parameters, "parameter", model.name))] = value;
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -287,6 +287,14 @@ int describe(const std::string& name, bool json) {
     std::cout << fmt::format("  {:<12} {:>14} {:<8} {}\n", parameter.name, fmt::format("{:g}", parameter.value),
                              parameter.unit, parameter.description + range_text(parameter.bounds));
   }
+  if (!model.structural.name.empty()) {
+    std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,
+                             model.structural.value, "", model.structural.minimum, model.structural.maximum);
+  }
+  if (!model.fixed_parameters.empty()) std::cout << "\nparameters that cannot be set\n";
+  for (const FixedParameterDescription& parameter : model.fixed_parameters) {
+    std::cout << fmt::format("  {:<27} {}\n", parameter.name, parameter.reason);
+  }
   if (!model.events.empty()) std::cout << "\nevents\n";
   for (const EventDescription& event : model.events) {
     const char* kind = event.scheduled       ? "scheduled"
@@ -305,10 +313,6 @@ int describe(const std::string& name, bool json) {
   if (model.constraints > 0) {
     std::cout << fmt::format("\n{} constraints and invariants that {} keeps\n", model.constraints,
                              model.always_projected ? "every step" : "projection");
-  }
-  if (!model.structural.name.empty()) {
-    std::cout << fmt::format("  {:<12} {:>14} {:<8} structural, from {} to {}\n", model.structural.name,
-                             model.structural.value, "", model.structural.minimum, model.structural.maximum);
   }
   const Unsuited unsuited = unsuited_methods(model);
   std::cout << fmt::format("\nmethods\n  auto takes {} (rtol >= 1e-3), {} (>= 1e-6), {}\n", model.automatic.loose,

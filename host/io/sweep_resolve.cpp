@@ -49,8 +49,9 @@ std::vector<SampledQuantity> known_quantities(const Sweep& sweep, const ModelDes
     const std::string& name = entry.quantity.name;
     const Names& names = parameter ? parameters : initial;
     const int index = index_of(names, name);
-    const std::string contradiction =
-        parameter || index < 0 ? "" : quantities[static_cast<std::size_t>(index)].problem_of_initial();
+    const std::string contradiction = parameter   ? model.problem_of_parameter(name)
+                                      : index < 0 ? ""
+                                                  : quantities[static_cast<std::size_t>(index)].problem_of_initial();
     if (!contradiction.empty()) {
       problems.add(entry.position, contradiction);
     } else if (index < 0) {

@@ -247,6 +247,23 @@ Node Flattener::edge_of(const Expression& condition, const Scope& scope) {
   return any;
 }
 
+/// Modelica asks for the same variables in all branches (3.6, 8.3.5).
+void Flattener::warn_of_other_sets(const Statement& statement,
+                                   const std::vector<std::pair<Node, std::map<std::string, Value>>>& branches) {
+  std::set<std::string> all;
+  for (const auto& [guard, values] : branches) {
+    for (const auto& [name, value] : values) all.insert(name);
+  }
+  for (std::size_t b = 0; b < branches.size(); ++b) {
+    if (branches[b].second.empty()) continue;  // of calls alone
+    for (const std::string& name : all) {
+      if (branches[b].second.contains(name)) continue;
+      diagnostics_.warn(statement.branches[b].condition->place,
+                        fmt::format("this branch does not set '{}' as the others do: it keeps its value there", name));
+    }
+  }
+}
+
 void Flattener::equation_when(const Statement& statement, const Scope& scope) {
   // What each branch sets.
   Node none_before = graph_.number(1.0);
@@ -263,6 +280,7 @@ void Flattener::equation_when(const Statement& statement, const Scope& scope) {
     branches.emplace_back(guard, std::move(assigned));
     none_before = graph_.conjunction(none_before, graph_.negation(edge));
   }
+  warn_of_other_sets(statement, branches);
   std::map<int, Node> result;
   for (std::size_t b = branches.size(); b-- > 0;) {
     for (const auto& [name, value] : branches[b].second) {
@@ -512,6 +530,7 @@ void Flattener::begin_algorithm(const std::vector<Statement>& statements, bool a
 void Flattener::algorithm(const Section& section) {
   Frame frame;
   frame.model = true;
+  frame.initial = section.initial;
   frame.left = frame.returned = graph_.number(0.0);
   begin_algorithm(section.statements, false, frame);
   within(section.initial ? graph_.event(Op::initial) : graph_.number(1.0), [&] { execute(section.statements, frame); });

@@ -143,7 +143,9 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
       if (ended) return;
       // The iterators are names of the frame for as long as the turn lasts.
       std::map<std::string, Value> hidden;
+      const std::set<std::string> around = frame.iterators;
       for (const Iterator& iterator : statement.iterators) {
+        frame.iterators.insert(iterator.name);
         if (const auto found = frame.scope.values.find(iterator.name); found != frame.scope.values.end()) {
           hidden[iterator.name] = found->second;
         }
@@ -151,6 +153,7 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
         frame.scope.values[iterator.name] = value;
       }
       ended = turn(frame);
+      frame.iterators = around;
       for (const Iterator& iterator : statement.iterators) {
         frame.scope.values.erase(iterator.name);
         if (hidden.contains(iterator.name)) frame.scope.values[iterator.name] = hidden[iterator.name];
@@ -214,15 +217,23 @@ Value Flattener::current(const std::string& name, const Frame& frame, Place plac
   return value;
 }
 
-/// The kind of number and, of a whole array of a function, its shape are those of the declaration.
+/// What may be set is. The kind of number and, of a whole array of a function, its shape are those of the declaration.
 void Flattener::check_assigned(const Expression& target, const Value& value, const Frame& frame) {
+  if (frame.iterators.contains(target.parts[0].name)) {
+    fail(target.place,
+         fmt::format("'{}' is the iterator of a loop, which alone sets it: expected a variable", target.parts[0].name));
+  }
   if (frame.function == nullptr) {
     const std::string name = dotted(target.parts);
     const auto found = instance_by_name_.find(name);
     if (found == instance_by_name_.end()) return;
     const Instance& instance = instances_[static_cast<std::size_t>(found->second)];
     const auto first = static_cast<std::size_t>(instance.first);
-    if (first < model_.variables.size()) check_type(model_.variables[first].type, name, value, target.place);
+    if (first >= model_.variables.size()) return;
+    if (model_.variables[first].is_parameter() && !frame.initial) {
+      fail(target.place, fmt::format("'{}' is a parameter: an initial algorithm alone can set it", name));
+    }
+    check_type(model_.variables[first].type, name, value, target.place);
     return;
   }
   const Declaration* declaration = declaration_in(*frame.function, target.parts);

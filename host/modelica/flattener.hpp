@@ -242,9 +242,11 @@ class Flattener {
   /// What a function or an algorithm has set; where control may have left it, `gone` holds the condition.
   struct Frame {
     Scope scope;
-    Node left = no_node;      ///< true: break
-    Node returned = no_node;  ///< true: return
-    bool model = false;       ///< an algorithm of the model: other names are its variables
+    Node left = no_node;              ///< true: break
+    Node returned = no_node;          ///< true: return
+    bool model = false;               ///< an algorithm of the model: other names are its variables
+    bool initial = false;             ///< an initial algorithm, which may set parameters
+    std::set<std::string> iterators;  ///< of the loops around
     const Class* function = nullptr;
     std::set<std::string> assigned;
   };
@@ -306,6 +308,8 @@ class Flattener {
   void equate(const Value& left, const Value& right, const EquationText& of, bool initial);
   bool prioritize(const Expression& call, const Scope& scope);
   void equation_choice(const Statement& statement, const Scope& scope, bool initial);
+  void warn_of_other_sets(const Statement& statement,
+                          const std::vector<std::pair<Node, std::map<std::string, Value>>>& branches);
   void equation_when(const Statement& statement, const Scope& scope);
   void when_body(const std::vector<Statement>& body, const Scope& scope, Node edge,
                  std::map<std::string, Value>& assigned);

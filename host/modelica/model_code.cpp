@@ -409,6 +409,33 @@ std::string ModelCode::parameters() {
   return text + "  };\n";
 }
 
+/// Why nobody can set this parameter of the file.
+std::string ModelCode::reason_to_be_fixed(int index) const {
+  const Node value = model_.fold[at(index)];
+  if (value == no_node) return "initial equations determine it";
+  if (model_.flat.variables[at(index)].evaluated) return "its value in the file shapes the equations";
+  std::vector<std::string> others;
+  for (const Node node : graph_.below(value)) {
+    if (graph_[node].op == Op::variable) others.push_back(model_.flat.variables[at(graph_[node].index)].name);
+  }
+  std::ranges::sort(others);
+  return others.empty() ? "it follows from parameters that cannot be set"
+                        : fmt::format("it follows from {}", fmt::join(others, ", "));
+}
+
+std::string ModelCode::fixed_parameters() {
+  std::string text;
+  for (std::size_t i = 0; i < model_.flat.variables.size(); ++i) {
+    const FlatVariable& one = model_.flat.variables[i];
+    const int index = static_cast<int>(i);
+    if (one.variability != Variability::parameter || one.made || one.type == Type::string) continue;
+    if (place_of_parameter_.contains(index)) continue;
+    text += fmt::format("      {{.name = {}, .reason = {}}},\n", quoted(one.name), quoted(reason_to_be_fixed(index)));
+  }
+  if (text.empty()) return "";
+  return "  static constexpr manyfold::FixedParameter fixed_parameters[] = {\n" + text + "  };\n";
+}
+
 std::string ModelCode::derive() {
   if (derived_.empty()) return "";
   names_ = Names();
@@ -453,8 +480,9 @@ std::string ModelCode::text() {
   }
   result += fmt::format("  static constexpr double t_span[] = {{{}, {}}};\n", literal(begin),
                         literal(experiment("StopTime", begin + 1.0)));
-  result += variables() + parameters() + events() + discrete_numbers() + derive() + initial() + initial_discrete() +
-            equations + invariants() + stage() + root() + sides() + event_times() + action() + observables();
+  result += variables() + parameters() + fixed_parameters() + events() + discrete_numbers() + derive() + initial() +
+            initial_discrete() + equations + invariants() + stage() + root() + sides() + event_times() + action() +
+            observables();
   result += fmt::format("}};\nMANYFOLD_MODEL({});\n", type);
   return result;
 }

@@ -50,6 +50,8 @@ class ModelCode {
   std::string ranged(const FlatVariable& variable) const;
   std::string variables();
   std::string parameters();
+  std::string reason_to_be_fixed(int index) const;
+  std::string fixed_parameters();
   std::string derive();
   int operations(const std::vector<Node>& outputs);
   std::string rhs();

@@ -62,6 +62,22 @@ std::set<int> Reducer::take_discrete_equations() {
   return defined;
 }
 
+/// Modelica takes equations of discrete Real variables in when clauses alone (3.6, 4.5.2).
+void Reducer::warn_of_held_that_vary() {
+  for (const FlatEquation& equation : model_.flat.equations) {
+    for (const auto& [side, other] : {std::pair(equation.left, equation.right), {equation.right, equation.left}}) {
+      const NodeData data = graph_[side];
+      if (data.op != Op::variable || data.order > 0 || discrete_.contains(data.index)) continue;
+      const FlatVariable& one = variable(data.index);
+      if (one.variability != Variability::discrete || one.type != Type::real || !varies(other)) continue;
+      diagnostics_.warn(equation.place, fmt::format("'{}' is declared discrete, and this equation outside of a when "
+                                                    "clause changes it between events: it is taken as continuous",
+                                                    one.name));
+      break;
+    }
+  }
+}
+
 /// Variables that when clauses set, and others than real ones whose value before an event is used or that are true at
 /// an event alone, are known between events. Their equations hold at events.
 void Reducer::classify_discrete() {
@@ -85,6 +101,7 @@ void Reducer::classify_discrete() {
       if (held && momentary(other)) discrete_.insert(data.index);
     }
   }
+  warn_of_held_that_vary();
   const std::set<int> defined = take_discrete_equations();
   for (const int index : discrete_) {
     model_.discrete.push_back(index);

@@ -56,6 +56,7 @@ class Reducer {
   // reduce_events.cpp
   bool momentary(Node root);
   std::set<int> take_discrete_equations();
+  void warn_of_held_that_vary();
   void classify_discrete();
   void find_relations();
   Node with_modes(Node root);

@@ -175,6 +175,7 @@ EnsembleInputs::Target EnsembleInputs::find(const ModelDescription& model, const
   }
   if (index >= 0) return {parameter ? Place::parameter : Place::initial, index};
   if (parameter) {
+    if (const std::string fixed = model.problem_of_parameter(quantity.name); !fixed.empty()) throw UsageError(fixed);
     append_names(model.parameters, known);
   } else {
     append_names(initial, known);
@@ -287,7 +288,10 @@ EnsembleInputs EnsembleInputs::tabulated(const ModelDescription& model, Table ta
     Target target{Place::parameter, parameter};
     if (parameter < 0 && variable >= 0) target = {Place::initial, variable};
     if (parameter < 0 && variable < 0) target = {Place::time, name == "t_begin" ? 0 : name == "t_end" ? 1 : -1};
-    if (target.index < 0) {
+    const std::string fixed = model.problem_of_parameter(name);
+    if (!fixed.empty()) {
+      problems.push_back(place(table, table.name_line, column) + fixed);
+    } else if (target.index < 0) {
       problems.push_back(
           fmt::format("{}model \"{}\" has no parameter or variable \"{}\" for this column of the table{}",
                       place(table, table.name_line, column), model.name, printable(name), did_you_mean(name, known)));

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <manyfold/columns.hpp>
@@ -56,6 +57,12 @@ struct ParameterDescription {
   Bounds bounds = {};  ///< of values that are accepted
 };
 
+/// A number that users may take for a parameter, and that nobody can set.
+struct FixedParameterDescription {
+  std::string name;
+  std::string reason;
+};
+
 struct EventDescription {
   std::string name;
   std::string description;
@@ -95,6 +102,7 @@ struct ModelDescription {
   std::vector<std::string> equations;  ///< names for messages, one per variable; empty where the model gives none
   int differentiations = 0;            ///< how often equations are differentiated, at most, for consistent values
   std::vector<ParameterDescription> parameters;
+  std::vector<FixedParameterDescription> fixed_parameters;
   std::vector<EventDescription> events;
   std::vector<VariableDescription> discrete;     ///< numbers that change at events only
   std::vector<VariableDescription> observables;  ///< numbers that follow from the solution
@@ -107,6 +115,15 @@ struct ModelDescription {
   AutomaticMethods automatic_mixed;  ///< in precision mixed
   double t_begin = 0.0;              ///< default time span
   double t_end = 1.0;
+
+  /// Why a parameter of this name cannot be set; empty: there is none of those.
+  std::string problem_of_parameter(std::string_view parameter) const {
+    for (const FixedParameterDescription& fixed : fixed_parameters) {
+      if (fixed.name != parameter) continue;
+      return "the parameter '" + fixed.name + "' of model '" + name + "' cannot be set: " + fixed.reason;
+    }
+    return "";
+  }
 
   /// The numbers that an instance starts from, in their order: values of all variables, then given derivatives.
   std::vector<VariableDescription> initial_quantities() const {

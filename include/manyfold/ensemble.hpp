@@ -124,6 +124,9 @@ class Ensemble {
     }
     if (fill_column(name, model_.parameters, parameters_, values)) return;
     if (fill_column(name, model_.initial_quantities(), initial_, values)) return;
+    if (const std::string fixed = model_.problem_of_parameter(name); !fixed.empty()) {
+      throw UsageError("Ensemble: " + fixed);
+    }
     throw UsageError("Ensemble: model " + model_.name + " has no parameter or variable '" + std::string(name) + "'");
   }
   /// Throws UsageError for ends that are equal, or closer than `least_span`, or not finite.

@@ -133,6 +133,12 @@ struct Parameter {
   double max = no_bound;
 };
 
+/// A number that users may take for a parameter, and that nobody can set: `reason` says why.
+struct FixedParameter {
+  const char* name;
+  const char* reason;
+};
+
 /// Something that happens at an instant. Without `scheduled`: where the root function of the same index crosses zero.
 struct Event {
   const char* name;
@@ -280,6 +286,12 @@ concept HasEquationNames = requires {
   Model::equations[0][0];
 }
 &&length(Model::equations) == variable_count<Model>();
+
+template <class Model>
+concept HasFixedParameters = requires {
+  Model::fixed_parameters[0].name;
+  Model::fixed_parameters[0].reason;
+};
 
 template <class Model>
 concept HasEvents = requires {
@@ -589,6 +601,10 @@ struct Check {
       !requires { Model::equations; } || HasEquationNames<Model>,
       "manyfold: equations must be an array with one name for each variable: static constexpr const char* equations[] "
       "= {\"balance\", ...};");
+  static_assert(
+      !requires { Model::fixed_parameters; } || HasFixedParameters<Model>,
+      "manyfold: fixed_parameters must be an array: static constexpr manyfold::FixedParameter fixed_parameters[] = "
+      "{{.name = \"cells\", .reason = \"it shapes the equations\"}, ...};");
   static_assert(
       !requires { Model::events; } || HasEvents<Model>,
       "manyfold: events must be an array: static constexpr manyfold::Event events[] = {{.name = \"hit\", .direction "

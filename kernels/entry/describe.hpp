@@ -73,6 +73,11 @@ MANYFOLD_INLINE void describe_declarations(ModelDescription& description) {
           {parameter.name, parameter.unit, parameter.description, parameter.value, {parameter.min, parameter.max}});
     }
   }
+  if constexpr (model_check::HasFixedParameters<Equations>) {
+    for (const FixedParameter& parameter : Equations::fixed_parameters) {
+      description.fixed_parameters.push_back({parameter.name, parameter.reason});
+    }
+  }
   if constexpr (model_check::HasEvents<Equations>) {
     for (const Event& event : Equations::events) {
       description.events.push_back({event.name, event.description, event.direction,

@@ -477,6 +477,28 @@ TEST_F(ModelicaFiles, WhatCannotBeInlinedIsMisuse) {
   expect_misuse(tank + "--jacobian-reuse cameron", {"but jacobian_reuse is 'cameron'"});
 }
 
+// A number of turns is part of the equations. Whoever sets it, or what follows from others, is told.
+TEST_F(ModelicaFiles, ParametersThatCannotBeSetSayWhy) {
+  std::ofstream(folder_ / "chain.mo")
+      << "model chain\n  parameter Integer n = 3;\n  parameter Real a = 2, half = a / n, s(fixed = false);\n  Real "
+         "x(start = 1, fixed = true), w;\ninitial equation\n  s ^ 3 = 8 + x;\nalgorithm\n  w := 0;\n  for i in 1:n "
+         "loop\n    w := w + half ^ i;\n  end for;\nequation\n  der(x) = -w * x + s;\nend chain;\n";
+  const std::string refused = "the parameter '{}' of model 'chain' cannot be set: {}";
+  expect_misuse("solve chain.mo --set n=4", {fmt::format(fmt::runtime(refused), "n", "its value in the file shapes")});
+  expect_misuse("solve chain.mo --set half=4", {fmt::format(fmt::runtime(refused), "half", "it follows from a")});
+  expect_misuse("solve chain.mo --set s=4", {fmt::format(fmt::runtime(refused), "s", "initial equations determine")});
+  std::ofstream(folder_ / "values.csv") << "a,n\n1,2\n";
+  std::ofstream(folder_ / "constants.toml")
+      << "model = \"chain.mo\"\n[ensemble]\ninstances = 2\n[parameters]\nhalf = 1.0\n";
+  std::ofstream(folder_ / "rows.toml")
+      << "model = \"chain.mo\"\n[ensemble]\nsampler = \"table\"\ntable = \"values.csv\"\n";
+  expect_misuse("run constants.toml",
+                {"constants.toml:5:1: error: the parameter 'half' of model 'chain' cannot be set"});
+  expect_misuse("run rows.toml", {"values.csv:1:3: error: the parameter 'n' of model 'chain' cannot be set"});
+  const std::string listed = call("describe chain.mo").out;
+  EXPECT_NE(listed.find("\nparameters that cannot be set\n  n "), std::string::npos) << listed;
+}
+
 TEST_F(ModelicaFiles, NamesWithLineBreaksDoNotBreakMessages) {
   std::ofstream(folder_ / "a\nb.mo") << "model A\n  Real x(start = 1);\nequation\n  der(x) = -y;\nend A;\n";
   for (const std::string command : {"solve", "check", "compile"}) {

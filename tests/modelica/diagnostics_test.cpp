@@ -338,6 +338,35 @@ TEST(Diagnostics, WhenClauses) {
                 {"m.mo:6:1: error: reinit stands in when clauses alone"});
 }
 
+// Modelica 3.6, 8.3.5 and 4.5.2. A branch of calls alone sets nothing, and numbers that stay between events are
+// discrete.
+TEST(Diagnostics, BranchesThatSetOthersAndDiscreteVariablesThatVaryAreTold) {
+  const auto branches = compiled(model_text("Real x(start = 0); discrete Real a, b;",
+                                            "der(x) = 1;\nwhen x > 0.5 then\na = 1;\nb = 2;\nelsewhen x > 0.7 then\n"
+                                            "a = 2;\nelsewhen x > 0.9 then\nreinit(x, 0);\nend when;"));
+  ASSERT_EQ(branches.warnings.size(), 1U);
+  EXPECT_NE(branches.warnings[0].find("m.mo:8:10: warning: this branch does not set 'b' as the others do: it keeps"),
+            std::string::npos)
+      << branches.warnings[0];
+  const auto held = compiled(model_text("Real x(start = 0); discrete Real d, k; Boolean late;",
+                                        "der(x) = 1;\nd = 2 * x;\nlate = x > 0.5;\nk = if late then 1 else 2;"));
+  ASSERT_EQ(held.warnings.size(), 1U);
+  EXPECT_NE(held.warnings[0].find("m.mo:5:1: warning: 'd' is declared discrete, and this equation outside of a when"),
+            std::string::npos)
+      << held.warnings[0];
+}
+
+TEST(Diagnostics, AlgorithmsSetNeitherParametersNorIterators) {
+  expect_errors("model m\nparameter Real p = 1; Real x;\nalgorithm\np := 2;\nequation\nx = p;\nend m;\n",
+                {"m.mo:4:1: error: 'p' is a parameter: an initial algorithm alone can set it"});
+  expect_errors("model m\nReal s;\nalgorithm\ns := 0;\nfor i in 1:3 loop\ni := 2;\ns := s + i;\nend for;\nend m;\n",
+                {"m.mo:6:1: error: 'i' is the iterator of a loop, which alone sets it: expected a variable"});
+  const auto found = compiled(
+      "model m\nparameter Real p(fixed = false); Real x(start = 1, fixed = true);\n"
+      "initial algorithm\np := 2;\nequation\nder(x) = -p;\nend m;\n");
+  EXPECT_TRUE(found.warnings.empty());
+}
+
 TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
   expect_errors(model_text("Clock c;", ""), {"clocked models are not supported"});
   const std::string sampled = errors_of(model_text("Boolean u, y;", "u = time > 1;\ny = sample(u, Clock());"));

@@ -37,6 +37,9 @@ class EventMonitor {
       next = later ? time : next;
     }
     put(next_time_, next);
+    if constexpr (reschedules) {
+      for (Real& one : at_once_) put(one, 0.0);
+    }
     for (int i = 0; i < events; ++i) put(occurrences_[i], 0.0);
     put(previous_, -largest_number);
     put(crowded_, 0.0);
@@ -78,9 +81,15 @@ class EventMonitor {
       if (any(due)) {
         Real schedule[System::scheduled_size];
         System::event_times(state.p, schedule);
+        // Those by which others were scheduled for their own time are as close, and have occurred.
+        Mask only_at_once(false);
+        if constexpr (reschedules) {
+          for (const Real& one : at_once_) only_at_once = only_at_once | (one != Real(0.0));
+        }
         static_for<System::scheduled_times>([&](auto slot) {
           constexpr int event = System::event_of_time(slot);
-          const Mask now = due & (abs(schedule[slot] - state.t) <= at_one_time(state));
+          Mask now = due & (abs(schedule[slot] - state.t) <= at_one_time(state));
+          if constexpr (reschedules) now = (now & !only_at_once) | (due & (at_once_[slot] != Real(0.0)));
           fired_[event] = select(now, Real(1.0), fired_[event]);
         });
       }
@@ -160,6 +169,8 @@ class EventMonitor {
   MANYFOLD_INLINE Mask act(const Mask& lanes, State& state) {
     Real before[n];
     for (int j = 0; j < n; ++j) before[j] = state.y[j];
+    Real planned[System::scheduled_size];
+    if constexpr (reschedules) System::event_times(state.p, planned);
     Mask unsettled(false);
     if constexpr (System::acts_together) {
       Real told[size];
@@ -171,6 +182,7 @@ class EventMonitor {
         if (any(now)) System::act(k, now, state.t, state.y, state.dy, state.p);
       });
     }
+    if constexpr (reschedules) note_what_is_due(lanes, state, planned);
     moved_ = moved_ & !lanes;
     for (int j = 0; j < n; ++j) {
       if (System::derivative_occurs(j)) moved_ = moved_ | (lanes & (state.y[j] != before[j]));
@@ -192,6 +204,9 @@ class EventMonitor {
         const Mask done = (fired_[System::event_of_time(slot)] != Real(0.0)) & (ahead <= at_one_time(state));
         const Mask later = (ahead > Real(0.0)) & !done & (forward * (start.schedule[slot] - next) < Real(0.0));
         next = select(later, start.schedule[slot], next);
+        if constexpr (reschedules) {
+          next = select(at_once_[slot] != Real(0.0), state.t + forward * at_one_time(state), next);
+        }
       });
       next_time_ = select(lanes, next, next_time_);
     }
@@ -206,6 +221,24 @@ class EventMonitor {
 
  private:
   using Search = RootSearch<System, Real, State>;
+
+  /// May an action schedule an event? Those that act together see by themselves what is due.
+  static constexpr bool reschedules = System::scheduled_times > 0 && System::discrete > 0 && !System::acts_together;
+
+  /// What actions have just scheduled for now, where it was `planned` for another time, occurs at once: after a step
+  /// that t hardly resolves.
+  MANYFOLD_INLINE void note_what_is_due(const Mask& lanes, const State& state,
+                                        const Real (&planned)[System::scheduled_size]) {
+    Real schedule[System::scheduled_size];
+    System::event_times(state.p, schedule);
+    const Real close = at_one_time(state);
+    static_for<System::scheduled_times>([&](auto slot) {
+      const Mask waits = (at_once_[slot] != Real(0.0)) & (fired_[System::event_of_time(slot)] == Real(0.0));
+      const Mask moved = !(abs(schedule[slot] - planned[slot]) <= close);
+      const Mask now = (waits | moved) & (abs(schedule[slot] - state.t) <= close);
+      at_once_[slot] = select(lanes, select(now, Real(1.0), Real(0.0)), at_once_[slot]);
+    });
+  }
 
   /// Scheduled times that are closer are one.
   static MANYFOLD_INLINE Real at_one_time(const State& state) {
@@ -335,6 +368,7 @@ class EventMonitor {
   Crossings<System, Real, State> crossings_;
   CountOf<Real> occurrences_[size];
   Real next_time_;       ///< the next scheduled time
+  Real at_once_[System::scheduled_size];  ///< 1: scheduled for the time at which that was done
   Real previous_;        ///< time of the events before; infinite: none
   Real crowded_;         ///< events in a row without progress in time
   CountOf<Real> total_;  ///< events of the instance

@@ -163,6 +163,26 @@ TEST_P(Rules, FirstTimesAreKeptForEveryEvent) {
   EXPECT_TRUE(std::isnan(results.first_event_times[0]));
 }
 
+// A timer of no length is one that has run out, and what it schedules for the same time follows. Such events were lost,
+// and the instance was called a success.
+TEST_P(Rules, WhatAnActionSchedulesForNowOccurs) {
+  const LoadedKernel& loaded = kernel("delayed", GetParam());
+  for (const double delay : {0.0, 1e-17, 0.25}) {
+    const test::Ensemble relay = one(loaded, {{"delay", delay}});
+    const test::Results results = relay.solve();
+    ASSERT_EQ(results.outcomes[0].status, Status::success) << delay;
+    expect_times(times_of(relay, results, "high"), {0.5});
+    expect_times(times_of(relay, results, "trip"), {0.5 + delay});
+    expect_times(times_of(relay, results, "open"), {0.5 + delay});
+    EXPECT_NEAR(results.values[0], 0.5 + delay, 1e-13) << delay;
+  }
+  // What is past does not come again.
+  const test::Ensemble past = one(loaded, {{"delay", -0.1}});
+  const test::Results results = past.solve();
+  EXPECT_TRUE(times_of(past, results, "trip").empty());
+  EXPECT_NEAR(results.values[0], 2.0, 1e-13);
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, Rules, testing::Values("radau5", "esdirk54"));
 
 TEST(Events, DoubleCrossingsNarrowerThanTheStepAreFound) {

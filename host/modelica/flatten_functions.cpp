@@ -25,6 +25,31 @@ bool may_grow(const Class& function, const std::string& name) {
                      [](const ExpressionPtr& dimension) { return dimension->kind == Kind::colon; });
 }
 
+void gather_names(const Expression* expression, std::set<std::string>& names) {
+  if (expression == nullptr) return;
+  for (const NamePart& part : expression->parts) {
+    for (const ExpressionPtr& subscript : part.subscripts) gather_names(subscript.get(), names);
+  }
+  if (!expression->parts.empty()) {
+    names.insert(expression->parts[0].name);
+    names.insert(dotted(expression->parts));
+  }
+  for (const ExpressionPtr& operand : expression->operands) gather_names(operand.get(), names);
+  for (const auto& [name, value] : expression->named) gather_names(value.get(), names);
+  for (const Iterator& iterator : expression->iterators) gather_names(iterator.range.get(), names);
+}
+
+/// The names that stand in the statement.
+void gather_names(const Statement& statement, std::set<std::string>& names) {
+  gather_names(statement.left.get(), names);
+  gather_names(statement.right.get(), names);
+  for (const Iterator& iterator : statement.iterators) gather_names(iterator.range.get(), names);
+  for (const Branch& branch : statement.branches) {
+    gather_names(branch.condition.get(), names);
+    for (const Statement& one : branch.body) gather_names(one, names);
+  }
+}
+
 }  // namespace
 
 void Flattener::execute(std::span<const Statement> statements, Frame& frame) {
@@ -164,16 +189,19 @@ void Flattener::execute_loop(const Statement& statement, Frame& frame) {
 }
 
 /// A loop whose condition depends on variables, after `turns` turns: each further one is carried out for those that are
-/// still in it. Loops that search arrays turn as often as these have rows at most. `begin`: nodes before the first
-/// turn.
+/// still in it. Loops that search arrays, which stand in them, turn as often as these have rows at most. `begin`: nodes
+/// before the first turn.
 void Flattener::execute_open_loop(const Statement& statement, Frame& frame, int turns, std::size_t begin) {
   const Node condition = scalar(*statement.branches[0].condition, frame.scope);
   if (graph_.is_number(condition, 0.0)) return;
+  std::set<std::string> names;
+  gather_names(statement, names);
   int rows = 0;
   std::size_t items = 0;
-  for (const auto& entry : frame.scope.values) {
-    items += entry.second.element_count();
-    for (const int size : entry.second.dims) rows = std::max(rows, size);
+  for (const auto& [name, value] : frame.scope.values) {
+    items += value.element_count();
+    if (!names.contains(name)) continue;
+    for (const int size : value.dims) rows = std::max(rows, size);
   }
   const int most = rows == 0 ? usual_open_turns : std::min(rows, most_open_turns);
   if (turns == most) {

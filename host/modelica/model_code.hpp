@@ -108,6 +108,7 @@ class ModelCode {
   // model_events.cpp
   void find_stored_relations();
   Node root_of(std::size_t k);
+  Node plain_root_of(std::size_t k);
   void find_events();
   void add_whole_parts();
   void add_terminals();
@@ -121,6 +122,11 @@ class ModelCode {
   std::string sides();
   std::string event_times();
   std::string discrete_numbers();
+
+  // model_watch.cpp
+  Node known_between_events(Node condition, const std::vector<bool>& watched);
+  std::vector<Node> where_relations_matter(const std::vector<bool>& watched);
+  void find_watched();
 
   // model_update.cpp
   std::string initial_discrete();
@@ -195,6 +201,7 @@ class ModelCode {
   std::vector<int> order_at_events_;       ///< order_at_events()
   std::vector<bool> follows_;              ///< relations that are evaluated after what they use
   std::vector<bool> rests_;                ///< relations that use themselves in the end
+  std::vector<Node> watched_;              ///< under which condition the value of each relation matters
   std::vector<bool> jumps_;                ///< relations whose sides an action may make equal
   std::unordered_map<Node, int> renewed_;  ///< leaves with new values in a pass, in the order of renewal
   int renewals_ = 0;

@@ -107,10 +107,16 @@ void ModelCode::add_event(Event event) {
   events_.push_back(event);
 }
 
+/// Positive where the relation holds; where its value does not matter, as it was at the last event.
+Node ModelCode::root_of(std::size_t k) {
+  const Node held = graph_.choice(graph_.mode(static_cast<int>(k)), graph_.number(1.0), graph_.number(-1.0));
+  return graph_.choice(watched_[k], plain_root_of(k), held);
+}
+
 /// Positive where the relation holds. Of quantities that come to a limit and stay there, both sides may stay equal.
 /// Zero is no side of a root function: it is put on the side that the relation says, beyond rounding, by a number that
 /// is small beside other values of the function.
-Node ModelCode::root_of(std::size_t k) {
+Node ModelCode::plain_root_of(std::size_t k) {
   constexpr double beside_zero = 1e-6;
   const Relation& relation = model_.relations[k];
   const Node difference = graph_.subtract(relation.right, relation.left);
@@ -135,6 +141,7 @@ Node ModelCode::root_of(std::size_t k) {
 void ModelCode::find_events() {
   const FlatModel& flat = model_.flat;
   order_at_events_ = order_at_events();
+  find_watched();
   for (std::size_t k = 0; k < model_.relations.size(); ++k) {
     const Relation& relation = model_.relations[k];
     const std::string left = text_of(relation.left);

@@ -200,6 +200,14 @@ void Reducer::warn_of_modes(const Equation& equation, Node quantity) {
                    quantity_name(quantity)));
 }
 
+/// n = if more then n + 1 else n: a whole number whose equation has it in other terms too.
+bool Reducer::counts_on_itself(const Equation& equation, Node quantity) {
+  const Type type = variable(graph_[quantity].index).type;
+  if (type != Type::integer && type != Type::enumeration) return false;
+  const Node slope = graph_.partial(equation.residual, quantity);
+  return !graph_.is_number(slope) || graph_.value(slope) == 0.0;
+}
+
 Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
                           const std::vector<int>& inside, const Incidence& incidence,
                           const std::vector<Node>& unknowns) {
@@ -208,7 +216,8 @@ Block Reducer::tear_block(const std::vector<Equation>& equations, const std::vec
   for (const int j : inside) block.quantities.push_back(unknowns[at(j)]);
   if (members.size() == 1) {
     Node value = no_node;
-    if (solve_for(equations[at(members[0])], block.quantities[0], value)) {
+    if (!counts_on_itself(equations[at(members[0])], block.quantities[0]) &&
+        solve_for(equations[at(members[0])], block.quantities[0], value)) {
       note_zero_divisors(equations[at(members[0])], block.quantities[0]);
       warn_of_modes(equations[at(members[0])], block.quantities[0]);
       block.steps.push_back({block.quantities[0], value, members[0]});

@@ -133,6 +133,7 @@ class Reducer {
   void order_blocks(const std::vector<Equation>& equations, const std::vector<Node>& unknowns,
                     const std::vector<int>& preference, bool may_be_partial, std::vector<Block>& blocks,
                     std::vector<Node>& torn, std::vector<int>& residuals);
+  bool counts_on_itself(const Equation& equation, Node quantity);
   Block tear_block(const std::vector<Equation>& equations, const std::vector<int>& members,
                    const std::vector<int>& inside, const Incidence& incidence, const std::vector<Node>& unknowns);
   void choose_torn(const std::vector<Equation>& equations, const std::vector<int>& inside, const Incidence& incidence,

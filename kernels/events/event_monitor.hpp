@@ -367,11 +367,11 @@ class EventMonitor {
 
   Crossings<System, Real, State> crossings_;
   CountOf<Real> occurrences_[size];
-  Real next_time_;       ///< the next scheduled time
+  Real next_time_;                        ///< the next scheduled time
   Real at_once_[System::scheduled_size];  ///< 1: scheduled for the time at which that was done
-  Real previous_;        ///< time of the events before; infinite: none
-  Real crowded_;         ///< events in a row without progress in time
-  CountOf<Real> total_;  ///< events of the instance
+  Real previous_;                         ///< time of the events before; infinite: none
+  Real crowded_;                          ///< events in a row without progress in time
+  CountOf<Real> total_;                   ///< events of the instance
 
   // Of the last step only.
   Real fired_[size];          ///< 1: occurs at `time_`

@@ -391,7 +391,9 @@ class RootSides {
     Leave result;
     result.side = select(stated != Real(0.0), stated, other);
     result.hidden = hides | unknown;
-    result.doubt = select(open, max(doubt_[i], drifted), select(hides, drifted, Real(0.0)));
+    // What rests on zero itself is there still, whatever errors have added up.
+    const Mask resting = exact & (before <= rounding);
+    result.doubt = select(open, select(resting, doubt_[i], max(doubt_[i], drifted)), select(hides, drifted, Real(0.0)));
     result.origin = select(open, origin_[i], here.value[i]);
     const Mask farther = Real(wanted) * here.value[i] < Real(wanted) * farthest_before_[i];
     result.farthest = select(open & !farther, farthest_before_[i], here.value[i]);

@@ -367,6 +367,13 @@ TEST(Diagnostics, AlgorithmsSetNeitherParametersNorIterators) {
   EXPECT_TRUE(found.warnings.empty());
 }
 
+TEST(Diagnostics, WholeNumbersThatDependOnThemselves) {
+  expect_errors(model_text("Integer n; Real x(start = 0);", "der(x) = 1;\nn = if x > 1 then n + 1 else 0;"),
+                {"m.mo:5:1: error: 'n' depends on itself at one instant: what it was before is pre(n)"});
+  EXPECT_TRUE(compiled(model_text("Integer n; Real x(start = 0);", "der(x) = 1;\nn + 1 = if x > 1 then 4 else 2;"))
+                  .warnings.empty());
+}
+
 TEST(Diagnostics, WhatIsNotSupportedIsRefusedWithAReason) {
   expect_errors(model_text("Clock c;", ""), {"clocked models are not supported"});
   const std::string sampled = errors_of(model_text("Boolean u, y;", "u = time > 1;\ny = sample(u, Clock());"));

@@ -110,6 +110,7 @@ void ModelCode::number_quantities() {
   for (const int index : model_.discrete) place_of_discrete_[index] = discrete_count_++;
   find_stored_relations();
   for (std::size_t k = 0; k < model_.flat.clocks.size(); ++k) clocks_.push_back(discrete_count_++);
+  find_first_edges();
 }
 
 bool ModelCode::from_parameters(Node root) {

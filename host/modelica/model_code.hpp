@@ -128,6 +128,21 @@ class ModelCode {
   std::vector<Node> where_relations_matter(const std::vector<bool>& watched);
   void find_watched();
 
+  // model_first_edges.cpp
+  /// A condition of a when clause that may become true at the start: where it is `due`, its number at `place` among the
+  /// discrete ones is 1.
+  struct FirstEdge {
+    int condition;
+    Node due;
+    int place;
+  };
+  Node equation_of_boolean(int index);
+  Node as_it_starts(Node condition, int depth, bool& differs);
+  void find_first_edges();
+  void add_first_edges();
+  void first_edges_now(Body& pass, bool initial);
+  std::string root_of_first_edges() const;
+
   // model_update.cpp
   std::string initial_discrete();
   std::string action();
@@ -198,9 +213,11 @@ class ModelCode {
   std::vector<std::pair<int, int>> events_of_whole_part_;  ///< upwards and downwards; -1: that never comes
   int operations_ = 0;                                     ///< of the right-hand side
   int discrete_count_ = 0;
-  std::vector<int> order_at_events_;       ///< order_at_events()
-  std::vector<bool> follows_;              ///< relations that are evaluated after what they use
-  std::vector<bool> rests_;                ///< relations that use themselves in the end
+  std::vector<int> order_at_events_;  ///< order_at_events()
+  std::vector<bool> follows_;         ///< relations that are evaluated after what they use
+  std::vector<bool> rests_;           ///< relations that use themselves in the end
+  std::vector<FirstEdge> first_edges_;
+  int event_of_first_edges_ = -1;
   std::vector<Node> watched_;              ///< under which condition the value of each relation matters
   std::vector<bool> jumps_;                ///< relations whose sides an action may make equal
   std::unordered_map<Node, int> renewed_;  ///< leaves with new values in a pass, in the order of renewal

@@ -172,6 +172,7 @@ void ModelCode::find_events() {
     add_event(event);
   }
   add_whole_parts();
+  add_first_edges();
   add_terminals();
   // Discrete numbers whose clauses never become active, as `when terminal()`, are discrete all the same.
   if (events_.empty() && discrete_count_ > 0) {
@@ -278,13 +279,14 @@ std::string ModelCode::root() {
   for (const Event& event : events_) {
     if (event.root != no_node) outputs.push_back(event.root);
   }
-  if (outputs.empty()) return "";
+  if (outputs.empty() && first_edges_.empty()) return "";
   names_ = Names();
   Body body(graph_, names_, 4);
   program(body, outputs, "p");
   for (std::size_t k = 0; k < events_.size(); ++k) {
     if (events_[k].root != no_node) body.line(fmt::format("g[{}] = {};", k, body.number(events_[k].root)));
   }
+  if (!first_edges_.empty()) body.line(root_of_first_edges());
   return function("root(const auto& t, const auto& y, const auto&, const auto& p, auto& g)", body.text());
 }
 
@@ -351,6 +353,10 @@ std::string ModelCode::discrete_numbers() {
   }
   for (const int event : event_of_clock_) {
     text += fmt::format("      {{.name = {}, .internal = true}},\n", quoted("count of " + events_[at(event)].name));
+  }
+  for (const FirstEdge& edge : first_edges_) {
+    const std::string name = fmt::format("condition {} becomes true at the start", edge.condition + 1);
+    text += fmt::format("      {{.name = {}, .internal = true}},\n", quoted(name));
   }
   return text + "  };\n";
 }

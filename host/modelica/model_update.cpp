@@ -65,6 +65,9 @@ std::vector<Node> ModelCode::roots_of_update(bool initial) {
     if (!ends) roots.push_back(action.value);
     roots.push_back(graph_.variable(action.variable));
   }
+  if (initial) {
+    for (const FirstEdge& edge : first_edges_) roots.push_back(edge.due);
+  }
   for (const int index : initial ? model_.discrete : std::vector<int>()) {
     if (starts_from_computed(index)) roots.push_back(start_of(graph_.variable(index)));
   }
@@ -208,7 +211,9 @@ void ModelCode::condition_now(Body& pass, int k, bool initial) {
   refresh(pass, condition);
   const std::string name = pass.let_mask("condition", condition);
   const std::string becomes = names_.of("becomes");
-  pass.line(fmt::format("const auto {} = ({}) & !(was[{}] > 0.5);", becomes, name, k));
+  const auto due = std::ranges::find(first_edges_, k, &FirstEdge::condition);
+  pass.line(fmt::format("const auto {} = (({}) & !(was[{}] > 0.5)){};", becomes, name, k,
+                        due == first_edges_.end() ? "" : fmt::format(" | (first * d[{}] > 0.5)", due->place)));
   // Once at an event: rounding may take a relation back to where it was.
   pass.line(fmt::format("was[{0}] = select({1}, 1.0, was[{0}]);", k, name));
   pass.line(fmt::format("changed = select({}, 1.0, changed);", becomes));
@@ -407,6 +412,7 @@ void ModelCode::update(Body& body, bool initial) {
     now.line(
         fmt::format("d[{}] = select({}, 1.0, 0.0);", slot_of_relation_[k], now.mask(graph_.mode(static_cast<int>(k)))));
   }
+  first_edges_now(now, initial);
   if (initial) {
     first_reinit(now);
   } else {

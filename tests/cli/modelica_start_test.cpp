@@ -42,6 +42,27 @@ TEST_F(ModelicaStart, ExponentialsMayBeginFarOff) {
   EXPECT_NEAR(found["vb2"].get<double>(), 0.472781243, 1e-8);
 }
 
+// A ball that begins on the floor and falls bounces at once, and a sine has its first edge at 0: the language evaluates
+// relations as they are there, and then has their events. The ball fell through, with success.
+TEST_F(ModelicaStart, ConditionsThatBecomeTrueAtTheStartAct) {
+  std::ofstream(folder_ / "floor.mo")
+      << "model floor\n  parameter Real h0 = 0;\n  Real h(start = h0, fixed = true), v(start = -1, fixed = true);\n"
+         "  Boolean up, late;\n  Integer n(start = 0, fixed = true), turns(start = 0, fixed = true);\n"
+         "  Integer starts(start = 0, fixed = true);\nequation\n  der(h) = v;\n  der(v) = -9.81;\n"
+         "  when h < 0 then\n    reinit(v, -0.5 * pre(v));\n  end when;\n  up = sin(6.283185307179586 * time) > 0;\n"
+         "  late = time >= 0;\n  when up then\n    n = pre(n) + 1;\n  end when;\n  when change(up) then\n"
+         "    turns = pre(turns) + 1;\n  end when;\n  when late then\n    starts = pre(starts) + 1;\n  end when;\n"
+         "end floor;\n";
+  // The first flight ends at 2 v / g = 0.1019.
+  const json found = solution("floor.mo --t-end 0.05 --method radau5")["values"];
+  EXPECT_NEAR(found["h"].get<double>(), 0.5 * 0.05 - 0.5 * 9.81 * 0.05 * 0.05, 1e-9);
+  EXPECT_EQ(found["n"], 1.0);
+  EXPECT_EQ(found["turns"], 1.0);
+  EXPECT_EQ(found["starts"], 0.0);
+  const json above = solution("floor.mo --set h0=0.1 --t-end 0.05 --method radau5")["values"];
+  EXPECT_NEAR(above["h"].get<double>(), 0.1 - 0.05 - 0.5 * 9.81 * 0.05 * 0.05, 1e-9);
+}
+
 // The search is for H, of which the user has guessed the logarithm: from 0 there was no value of Kw / H. Reference: the
 // root of the balance of charges, by SciPy's brentq.
 TEST_F(ModelicaStart, AGuessMayBeThatOfAnotherVariable) {

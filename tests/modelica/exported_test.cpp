@@ -123,9 +123,11 @@ TEST(Exported, AssertionsOfEvents) {
       "end m;\n");
   ASSERT_EQ(model.warnings.size(), 1U);
   EXPECT_NE(model.warnings[0].find("an assertion whose level is warning is not looked at"), std::string::npos);
-  EXPECT_NE(model.header.find("events[] = {\n      {.name = \"x < 0.3\", .direction = 1},\n      {.name = \"assert: "
-                              "high\", .direction = 1, .terminal = true, .failure = true},\n      {.name = \"assert: "
-                              "late\", .direction = 1, .terminal = true, .failure = true},\n  };"),
+  EXPECT_NE(model.header.find(
+                "events[] = {\n      {.name = \"x < 0.3\", .direction = 1},\n      {.name = "
+                "\"conditions that become true at the start\", .direction = 1},\n      {.name = "
+                "\"assert: high\", .direction = 1, .terminal = true, .failure = true},\n      {.name = \"assert: "
+                "late\", .direction = 1, .terminal = true, .failure = true},\n  };"),
             std::string::npos)
       << model.header;
 }

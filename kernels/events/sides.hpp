@@ -382,12 +382,17 @@ class RootSides {
     // The side is known all the same where the discrete state has it, or where a new mode begins on zero of what occurs
     // in one direction. Then the function keeps it until errors can no longer hide that it is across.
     const Mask one_way = still & put_there & (leaving <= max(rounding, drifted)) & !crosses;
+    // One that the action has put on zero from the side of its events, and that goes on in their direction, crosses: a
+    // mode that contradicts itself as it begins.
+    const Real ahead = Real(wanted) * here.slope[i];
+    const Mask goes_on =
+        lanes & !jumped_ & put_there & !crosses & (Real(wanted) * before_[i] < Real(0.0)) & (ahead > Real(0.0));
     // A side that is found behind the event is not known yet.
     const Mask unknown = open & ((side_[i] == Real(0.0)) | (came_from_[i] == Real(0.0)));
     // So is one that the function crosses to behind it, in the same step, whatever rounding says there.
     const Mask behind = crosses_later | (here.value[i] * side_[i] < Real(0.0)) | (value <= rounding);
     const Real own = select(behind, came_from_[i], side_[i]);
-    const Real other = select(one_way, Real(-wanted), select(open & !unknown, own, Real(0.0)));
+    const Real other = select(one_way | goes_on, Real(-wanted), select(open & !unknown, own, Real(0.0)));
     Leave result;
     result.side = select(stated != Real(0.0), stated, other);
     result.hidden = hides | unknown;

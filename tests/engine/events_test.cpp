@@ -183,6 +183,22 @@ TEST_P(Rules, WhatAnActionSchedulesForNowOccurs) {
   EXPECT_NEAR(results.values[0], 2.0, 1e-13);
 }
 
+// A mode that leads back as it begins contradicts itself at once. It went on to the end, with success.
+TEST_P(Rules, AModeThatLeadsBackAtOnceIsAStorm) {
+  const LoadedKernel& loaded = kernel("clamp", GetParam());
+  for (const double kick : {0.0, 0.5}) {
+    const test::Results back = one(loaded, {{"beyond", -0.7}, {"kick", kick}}).solve();
+    EXPECT_EQ(back.outcomes[0].status, Status::event_storm) << kick;
+    EXPECT_NEAR(back.outcomes[0].t_reached, 1.0, 1e-9) << kick;
+    const test::Ensemble on = one(loaded, {{"beyond", 0.3}, {"kick", kick}});
+    const test::Results beyond = on.solve();
+    EXPECT_EQ(beyond.outcomes[0].status, Status::success) << kick;
+    expect_times(times_of(on, beyond, "limit"), {1.0});
+    EXPECT_TRUE(times_of(on, beyond, "back").empty()) << kick;
+    EXPECT_NEAR(beyond.values[0], 1.3, 1e-12) << kick;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, Rules, testing::Values("radau5", "esdirk54"));
 
 TEST(Events, DoubleCrossingsNarrowerThanTheStepAreFound) {

@@ -244,7 +244,7 @@ constexpr int parameter_count() {
 
 template <class Model>
 constexpr int derived_count() {
-  if constexpr (requires { Model::derived; }) {
+  if constexpr (requires { int{Model::derived}; }) {
     return Model::derived;
   } else {
     return 0;
@@ -274,7 +274,7 @@ constexpr bool always_projected() {
 
 template <class Model>
 constexpr int invariant_count() {
-  if constexpr (requires { Model::invariants; }) {
+  if constexpr (requires { int{Model::invariants}; }) {
     return Model::invariants;
   } else {
     return 0;

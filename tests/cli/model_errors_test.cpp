@@ -196,6 +196,15 @@ TEST_F(ModelErrors, AFunctionOfOtherArgumentsIsNotPassedOver) {
   EXPECT_EQ(constant.code, 0) << constant.err;
 }
 
+TEST_F(ModelErrors, InvariantsAreANumber) {
+  expect_refused(
+      {.equations = "    f[0] = -y[1];\n    f[1] = p[0] * y[0];",
+       .others = "static constexpr const char* invariants[] = {\"energy\"};\n"
+                 "static constexpr void invariant(const auto&, const auto& y, const auto&, auto& g) { g[0] = "
+                 "y[0] * y[0]; }\n"},
+      {"invariants come as static constexpr int invariants = their number"});
+}
+
 TEST_F(ModelErrors, ObservablesAreWrittenAndHaveNamesOfTheirOwn) {
   const std::string equations = "    f[0] = y[1];\n    f[1] = p[0] * y[0];";
   const auto observed = [&](const std::string& name, const std::string& statement) {

@@ -124,7 +124,8 @@ class ModelCode {
   std::string discrete_numbers();
 
   // model_watch.cpp
-  Node known_between_events(Node condition, const std::vector<bool>& watched);
+  void note_what_stays(Node root, const std::vector<bool>& watched, std::unordered_map<Node, bool>& stays);
+  Node between_events(Node condition);
   std::vector<Node> where_relations_matter(const std::vector<bool>& watched);
   void find_watched();
 
@@ -137,6 +138,7 @@ class ModelCode {
     int place;
   };
   Node equation_of_boolean(int index);
+  Node plain_at_start(int k);
   Node as_it_starts(Node condition, int depth, bool& differs);
   void find_first_edges();
   void add_first_edges();
@@ -217,6 +219,7 @@ class ModelCode {
   std::vector<bool> follows_;         ///< relations that are evaluated after what they use
   std::vector<bool> rests_;           ///< relations that use themselves in the end
   std::vector<FirstEdge> first_edges_;
+  std::unordered_map<int, Node> plain_at_start_;
   int event_of_first_edges_ = -1;
   std::vector<Node> watched_;              ///< under which condition the value of each relation matters
   std::vector<bool> jumps_;                ///< relations whose sides an action may make equal

@@ -30,18 +30,26 @@ Node ModelCode::equation_of_boolean(int index) {
   return no_node;
 }
 
+/// Relation k as it is at the start; no_node: it is not about to become another one, or is scheduled.
+Node ModelCode::plain_at_start(int k) {
+  const auto [entry, added] = plain_at_start_.try_emplace(k, no_node);
+  if (!added) return entry->second;
+  const Relation& relation = model_.relations[at(k)];
+  const Node plain = graph_.relation(relation.op, relation.left, relation.right, true);
+  Node time = no_node;
+  bool rises = true;
+  if (!scheduled_at(relation, time, rises) && at_start_of(relation) != plain) entry->second = plain;
+  return entry->second;
+}
+
 /// The condition as it is at the start, by relations as they are there and by what Booleans are with these. `differs`:
 /// some relation may be about to become another one.
 Node ModelCode::as_it_starts(Node condition, int depth, bool& differs) {
   return graph_.replace(condition, [&](Node node) -> Node {
     const NodeData data = graph_[node];
     if (data.op == Op::mode) {
-      const Relation& relation = model_.relations[at(data.index)];
-      const Node plain = graph_.relation(relation.op, relation.left, relation.right, true);
-      Node time = no_node;
-      bool rises = true;
-      if (scheduled_at(relation, time, rises) || at_start_of(relation) == plain) return no_node;
-      differs = true;
+      const Node plain = plain_at_start(data.index);
+      differs = differs || plain != no_node;
       return plain;
     }
     if ((data.op != Op::variable && data.op != Op::pre) || data.order > 0 || depth == most_equations) return no_node;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 
 #include "host/modelica/model_code.hpp"
 #include "host/modelica/reducer.hpp"
@@ -15,18 +16,25 @@ constexpr std::size_t largest_condition = 60;
 
 }  // namespace
 
-/// The condition as it is between events, of parameters, discrete variables and relations that are `watched`
-/// everywhere; no_node: it depends on something else.
-Node ModelCode::known_between_events(Node condition, const std::vector<bool>& watched) {
-  const auto is_known = [&](Node node) {
+/// Which nodes below `root` stay between events: those of parameters, discrete variables and relations that are
+/// `watched` everywhere.
+void ModelCode::note_what_stays(Node root, const std::vector<bool>& watched, std::unordered_map<Node, bool>& stays) {
+  if (stays.contains(root)) return;
+  for (const Node node : graph_.below(root)) {
+    if (stays.contains(node)) continue;
     const NodeData data = graph_[node];
-    if (data.op == Op::mode) return static_cast<bool>(watched[at(data.index)]);
-    if (data.op == Op::time || data.op == Op::whole_step) return false;
-    if (data.op != Op::variable && data.op != Op::pre) return true;
-    return place_of_discrete_.contains(data.index) || place_of_parameter_.contains(data.index) ||
-           step_of_.contains(node);
-  };
-  if (!std::ranges::all_of(reached(condition), is_known)) return no_node;
+    bool result = data.op != Op::time && data.op != Op::whole_step;
+    if (data.op == Op::mode) result = watched[at(data.index)];
+    if (data.op == Op::variable || data.op == Op::pre) {
+      result = place_of_discrete_.contains(data.index) || place_of_parameter_.contains(data.index);
+    }
+    for (const Node operand : data.operand) result = result && (operand == no_node || stays.at(operand));
+    stays[node] = result;
+  }
+}
+
+/// The condition as it is between events.
+Node ModelCode::between_events(Node condition) {
   return graph_.replace(condition, [&](Node node) -> Node {
     const NodeData data = graph_[node];
     if (data.op == Op::pre) return graph_.variable(data.index);
@@ -38,6 +46,11 @@ Node ModelCode::known_between_events(Node condition, const std::vector<bool>& wa
 /// Where the value of each relation matters, if those that are `watched` matter everywhere.
 std::vector<Node> ModelCode::where_relations_matter(const std::vector<bool>& watched) {
   std::vector<Node> result(model_.relations.size(), graph_.number(0.0));
+  std::unordered_map<Node, bool> stays;
+  for (const Step& step : steps_) {
+    note_what_stays(step.value, watched, stays);
+    stays[step.quantity] = stays.at(step.value);
+  }
   // A node comes after its operands: the last one first.
   std::map<Node, Node, std::greater<>> open;
   const auto matters = [&](Node node, Node where) {
@@ -65,8 +78,9 @@ std::vector<Node> ModelCode::where_relations_matter(const std::vector<bool>& wat
     open.erase(open.begin());
     const NodeData data = graph_[node];
     const auto matters_if = [&](Node operand, Node condition, bool holds) {
-      const Node known = known_between_events(condition, watched);
-      if (known == no_node) return matters(operand, where);
+      note_what_stays(condition, watched, stays);
+      if (!stays.at(condition)) return matters(operand, where);
+      const Node known = between_events(condition);
       matters(operand, graph_.conjunction(where, holds ? known : graph_.negation(known)));
     };
     if (data.op == Op::mode) {
@@ -89,6 +103,7 @@ std::vector<Node> ModelCode::where_relations_matter(const std::vector<bool>& wat
 /// others matter, unless their own events occur.
 void ModelCode::find_watched() {
   const Node always = graph_.number(1.0);
+  if (model_.relations.empty()) return;
   std::vector<bool> watched(model_.relations.size(), false);
   for (int round = 0; round < 2; ++round) {
     watched_ = where_relations_matter(watched);

@@ -70,6 +70,7 @@ Json model_json(const ModelDescription& model) {
                  {"variables", Json::array()},
                  {"observables", Json::array()},
                  {"parameters", Json::array()},
+                 {"fixed_parameters", Json::array()},
                  {"events", Json::array()},
                  {"discrete", Json::array()},
                  {"constraints", model.constraints},
@@ -95,6 +96,9 @@ Json model_json(const ModelDescription& model) {
                                      {"description", observable.description},
                                      {"min", bound(observable.bounds.min)},
                                      {"max", bound(observable.bounds.max)}});
+  }
+  for (const FixedParameterDescription& parameter : model.fixed_parameters) {
+    result["fixed_parameters"].push_back({{"name", parameter.name}, {"reason", parameter.reason}});
   }
   for (const EventDescription& event : model.events) {
     result["events"].push_back({{"name", event.name},

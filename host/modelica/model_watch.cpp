@@ -1,5 +1,5 @@
-// Where relations matter. A clutch that slips looks at its torque for no reason, and a torque that is zero but for
-// rounding has either sign: events would follow each other for ever.
+// Where relations matter. A clutch that is free need not compare the torque that would hold it with a limit. Both are
+// zero there but for rounding, and events of their relation would follow each other for ever.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -112,7 +112,8 @@ void ModelCode::find_watched() {
       const bool plain = slot_of_relation_[k] < 0 || graph_.below(watched_[k]).size() > largest_condition ||
                          depends_on_torn(graph_.subtract(relation.right, relation.left));
       if (plain) watched_[k] = always;
-      watched[k] = watched_[k] == always;
+      // One without memory says nothing between events.
+      watched[k] = watched_[k] == always && slot_of_relation_[k] >= 0;
     }
   }
 }

@@ -81,7 +81,7 @@ class EventMonitor {
       if (any(due)) {
         Real schedule[System::scheduled_size];
         System::event_times(state.p, schedule);
-        // Those by which others were scheduled for their own time are as close, and have occurred.
+        // Events that have scheduled others for now are as close, and have occurred.
         Mask only_at_once(false);
         if constexpr (reschedules) {
           for (const Real& one : at_once_) only_at_once = only_at_once | (one != Real(0.0));
